@@ -1,0 +1,5 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: { include: ["{protocol,model,client,view,app}/test/**/*.test.{ts,tsx}"], environment: "node" },
+});
