@@ -1,0 +1,111 @@
+import {
+  array,
+  integer,
+  type JsonObject,
+  number,
+  object,
+  oneOf,
+  optional,
+  ProtocolError,
+  string,
+} from "./check.ts";
+import { checkVersions, parseJson, SEQ_MAX } from "./incoming.ts";
+import { ErrorId, type InitializeArguments, type Section, type SubscribeArguments } from "./messages.ts";
+
+/** A message that a server must refuse: the error's id, and the `seq` to answer to (0: none, so close with 1007). */
+export class RequestError extends Error {
+  override name = "RequestError";
+
+  constructor(
+    readonly id: number,
+    readonly seq: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export type Command = "initialize" | "flamelet/subscribe" | "flamelet/unsubscribe" | "disconnect";
+const COMMANDS: readonly string[] = [
+  "initialize",
+  "flamelet/subscribe",
+  "flamelet/unsubscribe",
+  "disconnect",
+];
+
+/** A request whose form is right; its command may be unknown and its arguments are not checked yet. */
+export interface Envelope {
+  seq: number;
+  command: string;
+  arguments: unknown;
+}
+
+/** Reads the form of a client's message. Throws RequestError: seq 0, or 1000. */
+export function decodeRequest(text: string): Envelope {
+  let message: JsonObject;
+  let seq: number;
+  try {
+    message = object(parseJson(text), "");
+    seq = integer(message.seq, "seq", 1, SEQ_MAX);
+  } catch (error) {
+    throw new RequestError(ErrorId.notARequest, 0, error instanceof Error ? error.message : String(error));
+  }
+  if (message.type !== "request")
+    throw new RequestError(ErrorId.notARequest, seq, 'type: expected "request"');
+  if (typeof message.command !== "string") {
+    throw new RequestError(ErrorId.notARequest, seq, "command: expected a string");
+  }
+  return { seq, command: message.command, arguments: message.arguments };
+}
+
+/** Throws RequestError 1004. */
+export function checkCommand(envelope: Envelope): Command {
+  if (!COMMANDS.includes(envelope.command)) {
+    throw new RequestError(ErrorId.unknownCommand, envelope.seq, `command: unknown: ${envelope.command}`);
+  }
+  return envelope.command as Command;
+}
+
+function checked<T>(seq: number, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (error instanceof ProtocolError) throw new RequestError(ErrorId.badArgument, seq, error.message);
+    throw error;
+  }
+}
+
+/** A missing token is "" here: error 1001 is the server's to give. Throws RequestError 1005. */
+export function checkInitialize(envelope: Envelope): InitializeArguments {
+  return checked(envelope.seq, () => {
+    const args = object(envelope.arguments, "arguments");
+    const clientID = optional(args.clientID, (value) => string(value, "arguments.clientID"));
+    const clientName = optional(args.clientName, (value) => string(value, "arguments.clientName"));
+    return {
+      adapterID: oneOf(args.adapterID, "arguments.adapterID", ["flamelet"]),
+      ...(clientID !== undefined && { clientID }),
+      ...(clientName !== undefined && { clientName }),
+      token: optional(args.token, (value) => string(value, "arguments.token")) ?? "",
+      protocol: checkVersions(args.protocol, "arguments.protocol"),
+    };
+  });
+}
+
+export const SECTIONS: readonly Section[] = ["threads", "tasks", "tree", "slices"];
+
+/** Fills in the defaults. Throws RequestError 1005. */
+export function checkSubscribe(envelope: Envelope): Required<SubscribeArguments> {
+  return checked(envelope.seq, () => {
+    const args = object(envelope.arguments ?? {}, "arguments");
+    const what = optional(args.what, (value) =>
+      array(value, "arguments.what").map((item, i) => oneOf(item, `arguments.what[${i}]`, SECTIONS)),
+    );
+    const tree = optional(args.tree, (value): Required<SubscribeArguments>["tree"] => {
+      const scope = object(value, "arguments.tree");
+      const of = oneOf(scope.of, "arguments.tree.of", ["all", "group"]);
+      return of === "all" ? { of } : { of, group: integer(scope.group, "arguments.tree.group", 1, SEQ_MAX) };
+    });
+    const rate = optional(args.rate, (value) => number(value, "arguments.rate", 0.1, 20));
+    return { what: what ?? [...SECTIONS], tree: tree ?? { of: "all" }, rate: rate ?? 5 };
+  });
+}

@@ -1,0 +1,447 @@
+/**
+ * A plain model of what a flamelet core accounts, driven by events with instants. It exists to be obviously right, not
+ * fast: tests hold the clients and the golden messages against it, and the fake server runs a made-up program on it.
+ *
+ * Instants and times are integers in ns. The events of one thread must come in order.
+ */
+import { FunctionKind, TaskState, ThreadState } from "@flamelet/protocol";
+
+export interface FunctionRow {
+  name: number;
+  qualname: number;
+  file: number;
+  line: number;
+  kind: number;
+}
+
+export interface Sums {
+  cpu: number;
+  blocked: number;
+  idle: number;
+  waited: number;
+}
+
+export interface GroupRow extends Sums {
+  id: number;
+  entry: number;
+  label: number;
+  started: number;
+  ended: number;
+  switches: number;
+  longest: number;
+}
+
+export interface NodeRow extends Sums {
+  id: number;
+  parent: number;
+  function: number;
+  group: number;
+  thread: number;
+  depth: number;
+  calls: number;
+  children: Map<number, NodeRow>;
+}
+
+export interface TaskRow extends Sums {
+  id: number;
+  thread: number;
+  begin: number;
+  hub: boolean;
+  name: number;
+  label: number;
+  group: number;
+  state: number;
+  node: NodeRow;
+  wait: number;
+  since: number;
+  switches: number;
+  longest: number;
+}
+
+export interface ThreadRow {
+  id: number;
+  tid: number;
+  begin: number;
+  name: number;
+  state: number;
+  hub: number;
+  task: TaskRow;
+  /** Instant of the last event. */
+  since: number;
+  /** Up to where time is accounted; a snapshot moves it, but not `since`. */
+  accounted: number;
+  /** Where the current slice began. */
+  slice: number;
+  sliceCpu: number;
+  sliceBlocked: number;
+  sliceIdle: number;
+  /** How much of the slice each node had. */
+  sliceNodes: Map<NodeRow, number>;
+  cpu: number;
+  blocked: number;
+  idle: number;
+  end: number;
+  onProcessor: boolean;
+  /** Roots by group. */
+  roots: Map<number, NodeRow>;
+  /** Ended tasks, oldest first. */
+  endedTasks: TaskRow[];
+}
+
+export interface SliceRow {
+  id: number;
+  thread: number;
+  task: number;
+  group: number;
+  node: number;
+  begin: number;
+  end: number;
+  cpu: number;
+  blocked: number;
+  idle: number;
+}
+
+export interface CoreOptions {
+  /** Slices longer than this are long. */
+  threshold?: number;
+  /** Ended tasks kept per thread. */
+  keepEnded?: number;
+  /** Long slices kept. */
+  keepSlices?: number;
+}
+
+export class Core {
+  readonly threshold: number;
+  readonly keepEnded: number;
+  readonly keepSlices: number;
+  readonly strings: string[] = [""];
+  readonly functions: FunctionRow[] = [{ name: 0, qualname: 0, file: 0, line: 0, kind: FunctionKind.made }];
+  readonly groups: GroupRow[] = [];
+  readonly threads: ThreadRow[] = [];
+  readonly tasks = new Map<number, TaskRow>();
+  readonly nodes: NodeRow[] = [];
+  readonly slices: SliceRow[] = [];
+  state: "running" | "stopped" | "ended" = "running";
+  private readonly stringIds = new Map<string, number>([["", 0]]);
+  private readonly functionIds = new Map<string, number>();
+  private readonly groupIds = new Map<string, number>();
+  private lastTask = 0;
+  private lastSlice = 0;
+
+  constructor(options: CoreOptions = {}) {
+    this.threshold = options.threshold ?? 100e6;
+    this.keepEnded = options.keepEnded ?? 1024;
+    this.keepSlices = options.keepSlices ?? 256;
+  }
+
+  string(text: string): number {
+    let id = this.stringIds.get(text);
+    if (id === undefined) {
+      id = this.strings.push(text) - 1;
+      this.stringIds.set(text, id);
+    }
+    return id;
+  }
+
+  /** Strings are interned in the order of the arguments. */
+  addFunction(
+    name: string,
+    qualname: string,
+    file: string,
+    line: number,
+    kind: number = FunctionKind.python,
+  ): number {
+    const key = JSON.stringify([file, qualname, line]);
+    let id = this.functionIds.get(key);
+    if (id === undefined) {
+      const row = {
+        name: this.string(name),
+        qualname: this.string(qualname),
+        file: this.string(file),
+        line,
+        kind,
+      };
+      id = this.functions.push(row) - 1;
+      this.functionIds.set(key, id);
+    }
+    return id;
+  }
+
+  attachThread(at: number, tid: number, name: string): ThreadRow {
+    const thread = {
+      id: this.threads.length + 1,
+      tid,
+      begin: at,
+      name: this.string(name),
+      state: ThreadState.lives as number,
+      hub: 0,
+      since: at,
+      accounted: at,
+      slice: at,
+      sliceCpu: 0,
+      sliceBlocked: 0,
+      sliceIdle: 0,
+      sliceNodes: new Map<NodeRow, number>(),
+      cpu: 0,
+      blocked: 0,
+      idle: 0,
+      end: 0,
+      onProcessor: true,
+      roots: new Map<number, NodeRow>(),
+      endedTasks: [],
+    };
+    this.root(thread, 0);
+    const task = this.newTask(at, thread, false);
+    task.state = TaskState.current;
+    const row: ThreadRow = Object.assign(thread, { task });
+    this.threads.push(row);
+    return row;
+  }
+
+  /** A task that exists but has not run: it is parked at its thread's root of group 0. */
+  createTask(
+    at: number,
+    thread: ThreadRow,
+    options: { hub?: boolean; name?: string; label?: string } = {},
+  ): TaskRow {
+    const task = this.newTask(at, thread, options.hub === true);
+    if (options.name !== undefined) task.name = this.string(options.name);
+    if (options.label !== undefined) task.label = this.string(options.label);
+    if (task.hub) thread.hub = task.id;
+    return task;
+  }
+
+  enter(at: number, thread: ThreadRow, fn: number): void {
+    this.event(at, thread);
+    const task = thread.task;
+    let node = task.node;
+    if (task.group === 0) {
+      this.joinGroup(task, fn);
+      node = this.root(thread, task.group);
+    }
+    let child = node.children.get(fn);
+    if (child === undefined) {
+      child = this.newNode(node, fn, task.group, thread.id);
+      node.children.set(fn, child);
+    }
+    child.calls++;
+    task.node = child;
+  }
+
+  leave(at: number, thread: ThreadRow): void {
+    this.event(at, thread);
+    const parent = this.nodes[thread.task.node.parent - 1];
+    if (parent === undefined) throw new Error("a return without its call");
+    thread.task.node = parent;
+  }
+
+  /** The thread leaves the processor (false) or comes back. Not an event: nobody sees it happen. */
+  processor(at: number, thread: ThreadRow, on: boolean): void {
+    this.account(at, thread);
+    thread.onProcessor = on;
+  }
+
+  /** The current task is parked in `wait`, or ends, and `to` becomes current. */
+  switchTo(
+    at: number,
+    thread: ThreadRow,
+    to: TaskRow,
+    options: { wait?: string; ends?: boolean } = {},
+  ): void {
+    this.event(at, thread);
+    this.endSlice(at, thread);
+    const from = thread.task;
+    if (options.ends) this.endTask(at, thread, from);
+    else {
+      from.state = TaskState.parked;
+      from.since = at;
+      from.wait = this.string(options.wait ?? "");
+    }
+    const waited = at - to.since;
+    to.waited += waited;
+    to.node.waited += waited;
+    if (to.group !== 0) this.group(to.group).waited += waited;
+    to.switches++;
+    if (to.group !== 0) this.group(to.group).switches++;
+    to.state = TaskState.current;
+    to.since = at;
+    to.wait = 0;
+    thread.task = to;
+  }
+
+  endThread(at: number, thread: ThreadRow): void {
+    this.event(at, thread);
+    this.endSlice(at, thread);
+    for (const task of this.tasks.values()) {
+      if (task.thread !== thread.id || task.state === TaskState.ended) continue;
+      if (task.state === TaskState.parked) {
+        task.waited += at - task.since;
+        task.node.waited += at - task.since;
+        if (task.group !== 0) this.group(task.group).waited += at - task.since;
+      }
+      this.endTask(at, thread, task);
+    }
+    thread.state = ThreadState.ended;
+    thread.end = at;
+  }
+
+  /** Accounts what goes on up to `now`, so that the rows can be read. */
+  settle(now: number): void {
+    for (const thread of this.threads) if (thread.state === ThreadState.lives) this.account(now, thread);
+  }
+
+  group(id: number): GroupRow {
+    return this.groups[id - 1]!;
+  }
+
+  private account(at: number, thread: ThreadRow): void {
+    const elapsed = at - thread.accounted;
+    if (elapsed < 0) throw new Error(`time runs backwards: ${at} after ${thread.accounted}`);
+    thread.accounted = at;
+    if (elapsed === 0) return;
+    const task = thread.task;
+    // Off the processor in its entry function, which polls, a hub has nothing to do. Anywhere else somebody waits.
+    const polls = task.hub && task.node.depth === 1;
+    const kind = thread.onProcessor ? "cpu" : polls ? "idle" : "blocked";
+    task[kind] += elapsed;
+    task.node[kind] += elapsed;
+    thread[kind] += elapsed;
+    if (task.group !== 0) this.group(task.group)[kind] += elapsed;
+    if (kind === "cpu") thread.sliceCpu += elapsed;
+    else if (kind === "idle") thread.sliceIdle += elapsed;
+    else thread.sliceBlocked += elapsed;
+    thread.sliceNodes.set(task.node, (thread.sliceNodes.get(task.node) ?? 0) + elapsed);
+  }
+
+  private event(at: number, thread: ThreadRow): void {
+    this.account(at, thread);
+    thread.since = at;
+  }
+
+  private endSlice(at: number, thread: ThreadRow): void {
+    const task = thread.task;
+    const length = at - thread.slice;
+    task.longest = Math.max(task.longest, length);
+    if (task.group !== 0) {
+      const group = this.group(task.group);
+      group.longest = Math.max(group.longest, length);
+    }
+    // A hub that polls for long has nothing to do; that is no long slice.
+    if (thread.sliceCpu + thread.sliceBlocked > this.threshold) {
+      let node = task.node;
+      let most = -1;
+      for (const [candidate, time] of thread.sliceNodes) if (time > most) [node, most] = [candidate, time];
+      this.slices.push({
+        id: ++this.lastSlice,
+        thread: thread.id,
+        task: task.id,
+        group: task.group,
+        node: node.id,
+        begin: thread.slice,
+        end: at,
+        cpu: thread.sliceCpu,
+        blocked: thread.sliceBlocked,
+        idle: thread.sliceIdle,
+      });
+      if (this.slices.length > this.keepSlices) this.slices.shift();
+    }
+    thread.slice = at;
+    thread.sliceCpu = 0;
+    thread.sliceBlocked = 0;
+    thread.sliceIdle = 0;
+    thread.sliceNodes.clear();
+  }
+
+  private endTask(at: number, thread: ThreadRow, task: TaskRow): void {
+    task.state = TaskState.ended;
+    task.since = at;
+    task.wait = 0;
+    if (task.group !== 0) this.group(task.group).ended++;
+    thread.endedTasks.push(task);
+    if (thread.endedTasks.length > this.keepEnded) this.tasks.delete(thread.endedTasks.shift()!.id);
+  }
+
+  private newTask(at: number, thread: Omit<ThreadRow, "task">, hub: boolean): TaskRow {
+    const task: TaskRow = {
+      id: ++this.lastTask,
+      thread: thread.id,
+      begin: at,
+      hub,
+      name: 0,
+      label: 0,
+      group: 0,
+      state: TaskState.parked,
+      node: thread.roots.get(0)!,
+      wait: 0,
+      since: at,
+      switches: 0,
+      longest: 0,
+      cpu: 0,
+      blocked: 0,
+      idle: 0,
+      waited: 0,
+    };
+    this.tasks.set(task.id, task);
+    return task;
+  }
+
+  /** The group takes over what the task had before its first call: its sums are those of whole lives. */
+  private joinGroup(task: TaskRow, entry: number): void {
+    const key = `${entry} ${task.label}`;
+    let id = this.groupIds.get(key);
+    if (id === undefined) {
+      id = this.groups.length + 1;
+      this.groups.push({
+        id,
+        entry,
+        label: task.label,
+        started: 0,
+        ended: 0,
+        switches: 0,
+        cpu: 0,
+        blocked: 0,
+        idle: 0,
+        waited: 0,
+        longest: 0,
+      });
+      this.groupIds.set(key, id);
+    }
+    task.group = id;
+    const group = this.group(id);
+    group.started++;
+    group.switches += task.switches;
+    group.cpu += task.cpu;
+    group.blocked += task.blocked;
+    group.idle += task.idle;
+    group.waited += task.waited;
+    group.longest = Math.max(group.longest, task.longest);
+  }
+
+  private root(thread: Omit<ThreadRow, "task">, group: number): NodeRow {
+    let root = thread.roots.get(group);
+    if (root === undefined) {
+      root = this.newNode(null, 0, group, thread.id);
+      thread.roots.set(group, root);
+    }
+    return root;
+  }
+
+  private newNode(parent: NodeRow | null, fn: number, group: number, thread: number): NodeRow {
+    const node: NodeRow = {
+      id: this.nodes.length + 1,
+      parent: parent?.id ?? 0,
+      function: fn,
+      group,
+      thread,
+      depth: parent === null ? 0 : parent.depth + 1,
+      calls: 0,
+      cpu: 0,
+      blocked: 0,
+      idle: 0,
+      waited: 0,
+      children: new Map(),
+    };
+    this.nodes.push(node);
+    return node;
+  }
+}

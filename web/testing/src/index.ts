@@ -1,0 +1,5 @@
+export * from "./connection.ts";
+export * from "./core.ts";
+export * from "./picture.ts";
+export * from "./shop.ts";
+export * from "./simulator.ts";
