@@ -1,0 +1,201 @@
+#include "event.h"
+
+#include <assert.h>
+
+/* What is settled at an event that cannot be told for free: how much of the interval was off the processor. */
+struct settled {
+    fl_ticks interval, off;
+    struct fl_cpu_sync sync;
+    bool asked; /* the kernel was asked, sync is to be committed */
+};
+
+static struct settled settle(struct fl_thread *thread, fl_ticks now, bool ask)
+{
+    struct settled s = {0};
+    fl_ticks since = atomic_load_explicit(&thread->since, memory_order_relaxed);
+    /* Counters of two cores can differ by some ticks after a migration: then nothing passed. */
+    s.interval = now > since ? now - since : 0;
+    s.asked = ask || !fl_cpu_clock_unbroken(&thread->cpu, s.interval);
+    if (s.asked) {
+        fl_ticks paused = atomic_load_explicit(&thread->session->paused, memory_order_relaxed);
+        s.off = fl_cpu_clock_off(&thread->cpu, s.interval, paused, &s.sync);
+    }
+    if (s.interval > thread->longest_interval) {
+        thread->longest_interval = s.interval;
+        thread->longest_node = atomic_load_explicit(&thread->node, memory_order_relaxed);
+    }
+    return s;
+}
+
+/* Inside the version: writes what was settled. */
+static void write_settled(struct fl_thread *thread, const struct settled *s)
+{
+    struct fl_node *node = atomic_load_explicit(&thread->node, memory_order_relaxed);
+    fl_ticks since = atomic_load_explicit(&thread->since, memory_order_relaxed);
+    fl__add(&node->own, s->interval);
+    if (s->off) {
+        bool in_poll = node == thread->idle_node;
+        fl__add(in_poll ? &node->idle : &node->blocked, s->off);
+        fl__add(in_poll ? &thread->idle : &thread->blocked, s->off);
+    }
+    if (s->asked)
+        fl_cpu_clock_commit(&thread->cpu, &s->sync);
+    atomic_store_explicit(&thread->since, since + s->interval, memory_order_release);
+}
+
+static void move(struct fl_thread *thread, struct fl_node *next, fl_ticks now, bool ask)
+{
+    struct settled s = settle(thread, now, ask);
+    fl__write_begin(&thread->version);
+    write_settled(thread, &s);
+    atomic_store_explicit(&thread->node, next, memory_order_release);
+    fl__write_end(&thread->version);
+}
+
+void fl__move_slow(struct fl_thread *thread, struct fl_node *next, fl_ticks now)
+{
+    move(thread, next, now, false);
+}
+
+void fl__settle(struct fl_thread *thread, fl_ticks now)
+{
+    move(thread, atomic_load_explicit(&thread->node, memory_order_relaxed), now, true);
+}
+
+void fl__enter_slow(struct fl_thread *thread, fl_function_id function, bool is_call, fl_ticks now)
+{
+    struct fl_node *node = atomic_load_explicit(&thread->node, memory_order_relaxed);
+    struct fl_task *task = atomic_load_explicit(&thread->task, memory_order_relaxed);
+    bool first = false;
+
+    if (thread->overflow == 0 && node == thread->no_group->root) {
+        struct fl_node *root = fl__task_join_group(thread, task, function);
+        if (root) {
+            fl__move(thread, root, now);
+            node = root;
+            first = true;
+        }
+    }
+    struct fl_node *child = thread->overflow ? NULL : fl_node_child(&thread->maker, node, function);
+    if (!child) {
+        /* The frame is counted, not shown: its time stays with the nearest node that is. */
+        thread->overflow++;
+        fl__add(&thread->lost_events, 1);
+        fl__move(thread, node, now);
+        return;
+    }
+    /* The root of group 0 remembers no child: each first entry there has a group to find. */
+    if (node != thread->no_group->root)
+        node->last_child = child;
+    if (is_call)
+        fl__add(&child->calls, 1);
+    fl__move(thread, child, now);
+    if (first && atomic_load_explicit(&task->hub, memory_order_relaxed))
+        task->idle_node = thread->idle_node = child;
+}
+
+void fl__leave_slow(struct fl_thread *thread, fl_function_id function, fl_ticks now)
+{
+    struct fl_node *node = atomic_load_explicit(&thread->node, memory_order_relaxed);
+    if (thread->overflow) {
+        thread->overflow--;
+        fl__move(thread, node, now);
+        return;
+    }
+    struct fl_node *frame = node;
+    while (frame && frame->function != function)
+        frame = frame->up;
+    fl__add(&thread->unmatched, 1);
+    fl__move(thread, frame ? frame->up : node, now);
+}
+
+void fl__slice_end(struct fl_thread *thread, struct fl_task *task, fl_ticks now)
+{
+    fl_ticks begin = atomic_load_explicit(&thread->slice, memory_order_relaxed);
+    fl_ticks blocked = atomic_load_explicit(&thread->blocked, memory_order_relaxed) -
+                       atomic_load_explicit(&thread->slice_blocked, memory_order_relaxed);
+    fl_ticks idle = atomic_load_explicit(&thread->idle, memory_order_relaxed) -
+                    atomic_load_explicit(&thread->slice_idle, memory_order_relaxed);
+    fl_ticks whole = now - begin, busy = whole - idle;
+    struct fl_node *at = atomic_load_explicit(&thread->node, memory_order_relaxed);
+    struct fl_task_sums *sums = &task->sums;
+
+    fl__write_begin(&task->version);
+    fl__add(&sums->cpu, busy - blocked);
+    fl__add(&sums->blocked, blocked);
+    fl__add(&sums->idle, idle);
+    if (busy > atomic_load_explicit(&sums->longest, memory_order_relaxed))
+        atomic_store_explicit(&sums->longest, busy, memory_order_release);
+    atomic_store_explicit(&task->state, FL_TASK_PARKED, memory_order_release);
+    atomic_store_explicit(&task->since, now, memory_order_release);
+    atomic_store_explicit(&task->node, fl_node_id_of(at), memory_order_release);
+    fl__write_end(&task->version);
+    task->at = at;
+    task->overflow = thread->overflow;
+
+    if (busy > atomic_load_explicit(&task->tree->longest, memory_order_relaxed))
+        atomic_store_explicit(&task->tree->longest, busy, memory_order_relaxed);
+    if (busy >= thread->session->threshold) {
+        bool sure = thread->longest_interval >= busy / 2 && thread->longest_node != thread->idle_node;
+        fl_slices_add(&thread->slices,
+                      &(struct fl_slice){.task = atomic_load_explicit(&task->id, memory_order_relaxed),
+                                         .group = task->tree->group,
+                                         .node = fl_node_id_of(sure ? thread->longest_node : at),
+                                         .sure = sure,
+                                         .begin = begin,
+                                         .end = now,
+                                         .blocked = blocked,
+                                         .idle = idle});
+    }
+}
+
+/* Inside the version: this task becomes current. */
+static void begin_slice(struct fl_thread *thread, struct fl_task *task, fl_ticks now)
+{
+    fl_ticks parked = now - atomic_load_explicit(&task->since, memory_order_relaxed);
+
+    fl__write_begin(&task->version);
+    fl__add(&task->sums.waited, parked);
+    fl__add(&task->sums.switches, 1);
+    atomic_store_explicit(&task->state, FL_TASK_CURRENT, memory_order_release);
+    atomic_store_explicit(&task->since, now, memory_order_release);
+    atomic_store_explicit(&task->wait, 0, memory_order_release);
+    fl__write_end(&task->version);
+    fl__add(&task->at->waited, parked);
+    fl__add(&task->tree->switches, 1);
+
+    atomic_store_explicit(&thread->task, task, memory_order_release);
+    atomic_store_explicit(&thread->node, task->at, memory_order_release);
+    atomic_store_explicit(&thread->slice, now, memory_order_release);
+    atomic_store_explicit(&thread->slice_blocked, atomic_load_explicit(&thread->blocked, memory_order_relaxed),
+                          memory_order_release);
+    atomic_store_explicit(&thread->slice_idle, atomic_load_explicit(&thread->idle, memory_order_relaxed),
+                          memory_order_release);
+    thread->overflow = task->overflow;
+    thread->idle_node = task->idle_node;
+    thread->longest_interval = 0;
+    thread->longest_node = task->at;
+}
+
+void fl_switch(struct fl_thread *thread, struct fl_task *to, fl_ticks now)
+{
+    struct fl_task *from = atomic_load_explicit(&thread->task, memory_order_relaxed);
+    struct settled s = settle(thread, now, false);
+
+    assert(atomic_load_explicit(&to->thread, memory_order_relaxed) == thread->index && "a task stays on its thread");
+    fl__write_begin(&thread->version);
+    write_settled(thread, &s);
+    now = atomic_load_explicit(&thread->since, memory_order_relaxed);
+    if (from != to) {
+        fl__slice_end(thread, from, now);
+        begin_slice(thread, to, now);
+    }
+    fl__write_end(&thread->version);
+}
+
+void fl_forget_stack(struct fl_thread *thread, fl_ticks now)
+{
+    struct fl_task *task = atomic_load_explicit(&thread->task, memory_order_relaxed);
+    thread->overflow = 0;
+    fl__move(thread, task->tree->root, now);
+}

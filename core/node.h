@@ -1,0 +1,85 @@
+/*
+ * node.h: a function at one call path, and the times spent right there.
+ *
+ * Nodes lie in chunks of 16 KiB, aligned to their size, each owned by one thread; slot 0 of a chunk is its header. So a
+ * node's id follows from its address, and nodes need no field for it. Ids of one thread grow with time, hence a
+ * parent's id is smaller than its children's.
+ *
+ * Owner: fills parent and function, then publishes the node by raising the chunk's `used` (release), then counts on it.
+ * Readers: look at slots 1 .. used-1 (acquire), never at the fields marked "owner".
+ */
+#ifndef FL_NODE_H
+#define FL_NODE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "clock.h"
+#include "table.h"
+
+typedef uint32_t fl_node_id;     /* 0: none */
+typedef uint32_t fl_function_id; /* 0: none, also the function of a root */
+
+#define FL_NODE_BITS     8                              /* 256 slots of 64 bytes to a chunk */
+#define FL_NODE_CHUNKS   (1u << 14)                     /* of the whole process */
+#define FL_ROOT_FUNCTION 0x80000000u                    /* a root's `function`: this | group id */
+#define FL_NO_FUNCTION   (FL_ROOT_FUNCTION | 0xffffffu) /* equals no function and no group */
+
+struct fl_node {
+    fl_node_id parent;           /* 0 for a root */
+    fl_function_id function;     /* or FL_ROOT_FUNCTION | group */
+    struct fl_node *up;          /* the parent's address, NULL for a root */
+    struct fl_node *last_child;  /* owner: the child entered last, never NULL (a sentinel where there is none) */
+    _Atomic uint64_t calls;      /* entries; resumes of generators are not counted */
+    _Atomic fl_ticks own;        /* ticks while this node was current, up to the owner's last event */
+    _Atomic fl_ticks blocked;    /* of `own`: off the processor */
+    _Atomic fl_ticks idle;       /* of `own`: off the processor in a hub's poll */
+    _Atomic fl_ticks waited;     /* ticks that tasks were parked here, up to their last resume; not part of `own` */
+};
+_Static_assert(sizeof(struct fl_node) == 64, "a node fills one cache line");
+
+struct fl_node_chunk {
+    uint32_t index;          /* of this chunk in the table */
+    uint32_t thread;         /* index of the owner (session.h, threads) */
+    _Atomic uint32_t used;   /* slots published, this header included */
+    uint32_t unused[13];
+};
+_Static_assert(sizeof(struct fl_node_chunk) == sizeof(struct fl_node), "the header takes slot 0");
+
+/* What a node without children has as last_child: its function equals no other. */
+extern struct fl_node fl__no_child;
+
+static inline struct fl_node_chunk *fl_node_chunk_of(const struct fl_node *node)
+{
+    return (struct fl_node_chunk *)((uintptr_t)node & ~(uintptr_t)((sizeof *node << FL_NODE_BITS) - 1));
+}
+
+/* Any thread. */
+static inline fl_node_id fl_node_id_of(const struct fl_node *node)
+{
+    const struct fl_node_chunk *chunk = fl_node_chunk_of(node);
+    return chunk->index << FL_NODE_BITS | (uint32_t)(node - (const struct fl_node *)(const void *)chunk);
+}
+
+/* The nodes that one thread makes. All functions below: owner thread only. */
+struct fl_node_maker {
+    struct fl_table *nodes;      /* of the session */
+    _Atomic uint32_t *count;     /* nodes of the session, for the budget */
+    uint32_t budget;             /* nodes of the session at most */
+    uint32_t thread;             /* index of the owner */
+    struct fl_node_chunk *chunk; /* the one with free slots, or NULL */
+    struct fl_node **children;   /* open addressing by (parent, function); shape: capacity */
+    uint32_t capacity;           /* power of two */
+    uint32_t filled;
+};
+
+/* Returns 0 or FL_ENOMEM. */
+int fl_node_maker_init(struct fl_node_maker *maker, struct fl_table *nodes, _Atomic uint32_t *count, uint32_t budget,
+                       uint32_t thread);
+void fl_node_maker_fini(struct fl_node_maker *maker);
+
+/* The child of `parent` (NULL: the root) for `function`, made when there is none. NULL when memory or the budget is at
+ * its end. Allocates at a first visit only: a chunk per 255 nodes, and an index that doubles. */
+struct fl_node *fl_node_child(struct fl_node_maker *maker, struct fl_node *parent, fl_function_id function);
+
+#endif

@@ -1,0 +1,108 @@
+#include "shadow.h"
+#include "error.h"
+#include "shadow_read.h"
+#include "watch.h"
+
+#include <stdlib.h>
+
+int fl_shadow_create(struct fl_session *session, struct fl_shadow **shadow)
+{
+    struct fl_shadow *s = calloc(1, sizeof *s);
+    if (!s)
+        return FL_ENOMEM;
+    s->session = session;
+    s->watch = fl_watch_create(session);
+    s->slices_read = calloc(FL_THREADS_MAX, sizeof *s->slices_read);
+    if (!s->watch || !s->slices_read) {
+        fl_shadow_destroy(s);
+        return FL_ENOMEM;
+    }
+    *shadow = s;
+    return 0;
+}
+
+void fl_shadow_destroy(struct fl_shadow *shadow)
+{
+    if (!shadow)
+        return;
+    for (uint32_t i = 0; shadow->history && i < shadow->thread_count; i++)
+        free(shadow->history[i]);
+    free(shadow->history);
+    free(shadow->nodes);
+    free(shadow->used);
+    free(shadow->tasks);
+    free(shadow->groups);
+    free(shadow->threads);
+    free(shadow->views);
+    free(shadow->slices_read);
+    fl_watch_destroy(shadow->watch);
+    free(shadow);
+}
+
+int fl_shadow_refresh(struct fl_shadow *shadow)
+{
+    int error = fl__shadow_reserve(shadow);
+    if (error != 0)
+        return error;
+    fl_shadow_watch(shadow);
+
+    /* A version that nobody has seen yet; kept only if something changed. */
+    uint64_t version = shadow->version + 1;
+    shadow->dirty = false;
+    shadow->state = (enum fl_session_state)atomic_load_explicit(&shadow->session->state, memory_order_acquire);
+    for (uint32_t i = 0; i < shadow->thread_count; i++)
+        fl_thread_read(fl__shadow_thread(shadow, i), NULL, &shadow->views[i]);
+    fl__shadow_scan_nodes(shadow, version);
+    /* The nodes that were current when the scan began are taken again, and then the ones that are current now. */
+    for (uint32_t i = 0; i < shadow->thread_count; i++)
+        fl__shadow_first_node(shadow, i, version);
+    fl_ticks now = fl_session_now(shadow->session);
+    for (uint32_t i = 0; i < shadow->thread_count; i++)
+        fl__shadow_thread_row(shadow, i, now, version);
+    fl__shadow_tasks(shadow, now, version);
+    fl__shadow_groups(shadow, version);
+
+    /* Last: every id in the rows above was published before the row. */
+    uint32_t strings = fl_strings_count(&shadow->session->strings);
+    uint32_t functions = fl_intern_count(&shadow->session->functions);
+    struct fl_lost lost;
+    fl_session_lost(shadow->session, &lost);
+    shadow->dirty |= strings != shadow->strings || functions != shadow->functions;
+    shadow->dirty |= shadow->slices_dirty;
+    shadow->slices_dirty = false;
+    shadow->strings = strings;
+    shadow->functions = functions;
+    shadow->lost = lost;
+    if (fl_ticks_to_ns(now) != shadow->now || shadow->version == 0)
+        shadow->dirty = true;
+    shadow->now = fl_ticks_to_ns(now);
+    if (shadow->dirty)
+        shadow->version = version;
+    return 0;
+}
+
+void fl_shadow_watch(struct fl_shadow *shadow)
+{
+    struct fl_session *session = shadow->session;
+    uint32_t count = atomic_load_explicit(&session->thread_count, memory_order_acquire);
+    fl_watch_look(shadow->watch);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct fl_thread *thread = atomic_load_explicit(&session->threads[i], memory_order_acquire);
+        uint64_t written = atomic_load_explicit(&thread->slices.written, memory_order_acquire);
+        uint64_t next = shadow->slices_read[i];
+        if (written - next > FL_SLICES) {
+            shadow->lost_slices += written - next - FL_SLICES;
+            next = written - FL_SLICES;
+        }
+        for (; next < written; next++) {
+            struct fl_slice slice;
+            if (!fl_slices_get(&thread->slices, next, &slice)) {
+                shadow->lost_slices++;
+                continue;
+            }
+            fl_node_id seen = slice.sure ? 0 : fl_watch_node(shadow->watch, i, slice.begin);
+            fl__shadow_add_slice(shadow, thread, &slice, seen ? seen : slice.node);
+        }
+        shadow->slices_read[i] = next;
+    }
+}

@@ -1,0 +1,150 @@
+/*
+ * shadow.h: the reader's copy of a session, with a version on each row, from which changes are told.
+ *
+ * One shadow serves all clients: fl_shadow_refresh() reads the session once, marks what changed with a new version, and
+ * every client is told the rows whose version is newer than the one it has. Times are nanoseconds here: current tasks
+ * and their nodes, groups and threads include the open interval up to `now`; parked tasks do not (protocol.md, "Open
+ * intervals").
+ *
+ * All functions: one thread at a time (the server's, or whoever made the shadow); the session's own threads never wait
+ * for it. It never touches anything of Python.
+ */
+#ifndef FL_SHADOW_H
+#define FL_SHADOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "session.h"
+
+#define FL_HISTORY_NS      250000000u /* length of a history period */
+#define FL_HISTORY_PERIODS 480u       /* two minutes */
+#define FL_SHADOW_SLICES   256u
+#define FL_SHADOW_DELETED  8192u
+
+/* A row with added == 0 does not exist. `added`, `changed`: versions of the shadow. Ids as on the wire. */
+struct fl_shadow_node {
+    uint64_t added, changed;
+    uint32_t parent, function, group, thread; /* function 0: a root */
+    uint64_t calls, cpu, blocked, idle, waited;
+    /* The raw words that the times were made of, to see a change; ticks. */
+    uint64_t raw_own, raw_blocked, raw_idle, raw_waited;
+};
+
+struct fl_shadow_sums {
+    uint64_t cpu, blocked, idle, waited, longest, switches;
+};
+
+struct fl_shadow_task {
+    uint64_t added, changed;
+    uint32_t id, thread, name, group, state, node, wait, hub;
+    uint64_t begin, since; /* ns */
+    struct fl_shadow_sums sums;
+};
+
+/* What the trees of a group count, summed over threads. longest: ticks. */
+struct fl_shadow_counts {
+    uint64_t started, ended, switches, longest;
+};
+
+struct fl_shadow_group {
+    uint64_t added, changed;
+    uint32_t entry, label;
+    uint64_t started, ended;
+    struct fl_shadow_sums sums; /* times: of its nodes */
+    /* The shadow's own. */
+    struct fl_shadow_counts counted;
+    struct fl_shadow_sums told; /* as of `changed`, as is told_counts */
+    struct fl_shadow_counts told_counts;
+};
+
+struct fl_shadow_thread {
+    uint64_t added, changed;
+    uint32_t id, tid, name, state, hub, task, node;
+    uint64_t begin, end, since, slice;
+    uint64_t slice_cpu, slice_blocked, slice_idle;
+    uint64_t cpu, blocked, idle;
+};
+
+struct fl_shadow_slice {
+    uint64_t added; /* version */
+    uint32_t id, thread, task, group, node;
+    uint64_t begin, end, cpu, blocked, idle;
+};
+
+struct fl_shadow_deleted {
+    uint64_t version;
+    uint32_t id;
+};
+
+/* The last periods of one thread; value i of `count` is at [(first + i) % FL_HISTORY_PERIODS]. ns. */
+struct fl_shadow_history {
+    uint32_t id; /* thread id; 0: unused */
+    uint32_t first, count;
+    uint64_t end; /* ns, end of the last period */
+    uint64_t cpu[FL_HISTORY_PERIODS], blocked[FL_HISTORY_PERIODS], idle[FL_HISTORY_PERIODS];
+    uint64_t total_cpu, total_blocked, total_idle; /* at `end` */
+};
+
+struct fl_watch;
+struct fl_thread_view;
+
+struct fl_shadow {
+    struct fl_session *session;
+    uint64_t version; /* 0: nothing read yet; counts up by one per refresh that saw a change */
+    uint64_t now;     /* ns of trace time of the last refresh */
+    enum fl_session_state state;
+    struct fl_lost lost;
+    uint64_t lost_slices;
+
+    /* How many strings, functions and groups there were; rows 1 .. count-1 exist. They are read from the session. */
+    uint32_t strings, functions;
+
+    struct fl_shadow_node *nodes; /* by node id; shape: node_count; ids that do not exist have added == 0 */
+    uint32_t node_count;
+    uint32_t nodes_alive; /* how many exist */
+
+    struct fl_shadow_task *tasks; /* by row of the session's table; id 0: none there; shape: task_count */
+    uint32_t task_count;
+    uint32_t tasks_alive;
+    struct fl_shadow_deleted deleted_tasks[FL_SHADOW_DELETED]; /* ring */
+    uint64_t deleted_task_count;                               /* ever */
+
+    struct fl_shadow_group *groups; /* by group id, row 0 too; shape: group_count */
+    uint32_t group_count;
+
+    struct fl_shadow_thread *threads; /* by index; shape: thread_count */
+    uint32_t thread_count;
+    struct fl_shadow_deleted deleted_threads[FL_THREADS_MAX]; /* ring */
+    uint64_t deleted_thread_count;
+
+    struct fl_shadow_slice slices[FL_SHADOW_SLICES]; /* ring: slice number n at n % FL_SHADOW_SLICES */
+    uint64_t slice_count;                            /* ever; ids on the wire are number + 1 */
+
+    struct fl_shadow_history **history; /* by thread index, NULL where there is none; shape: thread_count */
+
+    /* The shadow's own. */
+    struct fl_watch *watch;
+    struct fl_thread_view *views; /* by thread index */
+    uint32_t *used;               /* by chunk of nodes */
+    uint32_t group_room;
+    uint64_t *slices_read;        /* by thread index: how many slices were taken */
+    bool dirty, slices_dirty;     /* something changed in this refresh; a slice came since the last */
+};
+
+/* Returns 0 or FL_ENOMEM. The session must outlive the shadow. */
+int fl_shadow_create(struct fl_session *session, struct fl_shadow **shadow);
+void fl_shadow_destroy(struct fl_shadow *shadow);
+
+/* Reads everything. 0 or FL_ENOMEM (then the picture is the last one). 0.1 to 0.4 ms for 100,000 nodes. */
+int fl_shadow_refresh(struct fl_shadow *shadow);
+
+/* Looks at where each thread is, so that a long slice can be told with the place where most of it was spent, and
+ * collects the slices that are over. Cheap (threads only); worth calling every 20 ms. */
+void fl_shadow_watch(struct fl_shadow *shadow);
+
+/* Ends a history period of each thread when one is over. Cheap; call it at least every FL_HISTORY_NS. */
+void fl_shadow_sample(struct fl_shadow *shadow);
+
+#endif

@@ -1,0 +1,126 @@
+#include "shadow_read.h"
+
+/* A node whose times had an open interval in them has this as raw_own, so that the next refresh takes it anew. */
+#define OPEN UINT64_MAX
+
+/* Raw words of one node. */
+struct raw {
+    uint64_t calls, own, blocked, idle, waited;
+};
+
+static void set_times(struct fl_shadow *shadow, struct fl_shadow_node *row, const struct raw *raw,
+                      const struct fl_open *open, uint64_t version)
+{
+    struct fl_shadow_sums *sums = &shadow->groups[row->group].sums;
+    uint64_t blocked = fl_ticks_to_ns(raw->blocked + open->blocked);
+    uint64_t idle = fl_ticks_to_ns(raw->idle + open->idle);
+    /* Rounded together, so that the three parts add up to the whole. */
+    uint64_t own = fl_ticks_to_ns(raw->own + open->cpu + open->blocked + open->idle);
+    uint64_t cpu = own > blocked + idle ? own - blocked - idle : 0;
+    uint64_t waited = fl_ticks_to_ns(raw->waited);
+    if (row->calls != raw->calls || row->cpu != cpu || row->blocked != blocked || row->idle != idle ||
+        row->waited != waited) {
+        row->changed = version;
+        shadow->dirty = true;
+    }
+    sums->cpu += cpu - row->cpu;
+    sums->blocked += blocked - row->blocked;
+    sums->idle += idle - row->idle;
+    sums->waited += waited - row->waited;
+    row->calls = raw->calls;
+    row->cpu = cpu;
+    row->blocked = blocked;
+    row->idle = idle;
+    row->waited = waited;
+    row->raw_own = raw->own;
+    row->raw_blocked = raw->blocked;
+    row->raw_idle = raw->idle;
+    row->raw_waited = raw->waited;
+}
+
+void fl__shadow_know_node(struct fl_shadow *shadow, fl_node_id id, uint64_t version)
+{
+    /* From the node up to the first that is known, then down again: a parent is always added before its children. */
+    while (id != 0 && id < shadow->node_count && shadow->nodes[id].added == 0) {
+        fl_node_id top = id;
+        const struct fl_node *node = fl_table_row(&shadow->session->nodes, top);
+        while (node->parent != 0 && shadow->nodes[node->parent].added == 0) {
+            top = node->parent;
+            node = fl_table_row(&shadow->session->nodes, top);
+        }
+        struct fl_shadow_node *row = &shadow->nodes[top];
+        bool is_root = (node->function & FL_ROOT_FUNCTION) != 0;
+        const struct fl_node_chunk *chunk = fl_node_chunk_of(node);
+        *row = (struct fl_shadow_node){.added = version, .changed = version, .parent = node->parent};
+        row->function = is_root ? 0 : node->function;
+        row->group = is_root ? node->function & ~FL_ROOT_FUNCTION : shadow->nodes[node->parent].group;
+        row->thread = atomic_load_explicit(&fl__shadow_thread(shadow, chunk->thread)->id, memory_order_acquire);
+        shadow->nodes_alive++;
+        shadow->dirty = true;
+    }
+}
+
+static void scan_node(struct fl_shadow *shadow, fl_node_id id, const struct fl_node *node, uint64_t version)
+{
+    struct fl_shadow_node *row = &shadow->nodes[id];
+    struct raw raw = {.calls = atomic_load_explicit(&node->calls, memory_order_relaxed),
+                      .waited = atomic_load_explicit(&node->waited, memory_order_relaxed),
+                      /* The owner adds to `own` first: read last, it is never smaller than its parts. */
+                      .blocked = atomic_load_explicit(&node->blocked, memory_order_acquire),
+                      .idle = atomic_load_explicit(&node->idle, memory_order_acquire),
+                      .own = atomic_load_explicit(&node->own, memory_order_acquire)};
+    if (row->added == 0)
+        fl__shadow_know_node(shadow, id, version);
+    else if (raw.own == row->raw_own && raw.calls == row->calls && raw.waited == row->raw_waited &&
+             raw.blocked == row->raw_blocked && raw.idle == row->raw_idle)
+        return;
+    set_times(shadow, row, &raw, &(struct fl_open){0}, version);
+}
+
+void fl__shadow_scan_nodes(struct fl_shadow *shadow, uint64_t version)
+{
+    const struct fl_table *nodes = &shadow->session->nodes;
+    uint32_t chunks = shadow->node_count >> FL_NODE_BITS;
+    /* Youngest first: if a child is within what is seen, so is its parent, which was published before it. */
+    for (uint32_t i = chunks; i-- > 0;) {
+        const struct fl_node_chunk *chunk = fl_table_chunk(nodes, i);
+        shadow->used[i] = chunk ? atomic_load_explicit(&chunk->used, memory_order_acquire) : 0;
+    }
+    for (uint32_t i = 0; i < chunks; i++) {
+        const struct fl_node *slots = fl_table_chunk(nodes, i);
+        for (uint32_t slot = 1; slot < shadow->used[i]; slot++)
+            scan_node(shadow, i << FL_NODE_BITS | slot, &slots[slot], version);
+    }
+}
+
+static void take_node(struct fl_shadow *shadow, const struct fl_node *node, const struct fl_thread_view *view,
+                      const struct fl_open *open, uint64_t version)
+{
+    fl_node_id id = fl_node_id_of(node);
+    if (id >= shadow->node_count)
+        return; /* younger than the arrays: the next refresh has it */
+    fl__shadow_know_node(shadow, id, version);
+    struct fl_shadow_node *row = &shadow->nodes[id];
+    struct raw raw = {.calls = atomic_load_explicit(&node->calls, memory_order_relaxed),
+                      .own = view->own,
+                      .blocked = view->node_blocked,
+                      .idle = view->node_idle,
+                      .waited = atomic_load_explicit(&node->waited, memory_order_relaxed)};
+    set_times(shadow, row, &raw, open, version);
+    if (open->cpu | open->blocked | open->idle)
+        row->raw_own = OPEN;
+}
+
+void fl__shadow_first_node(struct fl_shadow *shadow, uint32_t index, uint64_t version)
+{
+    const struct fl_node *node = shadow->views[index].node;
+    struct fl_thread_view view;
+    fl_thread_read(fl__shadow_thread(shadow, index), node, &view);
+    take_node(shadow, node, &view, &(struct fl_open){0}, version);
+}
+
+void fl__shadow_current_node(struct fl_shadow *shadow, const struct fl_thread_view *view, const struct fl_open *open,
+                             uint64_t version)
+{
+    take_node(shadow, view->node, view, open, version);
+}

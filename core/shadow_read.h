@@ -1,0 +1,34 @@
+/* shadow_read.h: the steps of fl_shadow_refresh(), each in the file of what it reads. Same thread as the shadow. */
+#ifndef FL_SHADOW_READ_H
+#define FL_SHADOW_READ_H
+
+#include "shadow.h"
+#include "thread.h"
+
+static inline const struct fl_thread *fl__shadow_thread(const struct fl_shadow *shadow, uint32_t index)
+{
+    return atomic_load_explicit(&shadow->session->threads[index], memory_order_acquire);
+}
+
+/* Grows the arrays to what the session has now. 0 or FL_ENOMEM; what was there stays. */
+int fl__shadow_reserve(struct fl_shadow *shadow);
+
+/* shadow_nodes.c */
+void fl__shadow_scan_nodes(struct fl_shadow *shadow, uint64_t version);
+/* The node that was current in views[index], as one even version of its thread has it now. */
+void fl__shadow_first_node(struct fl_shadow *shadow, uint32_t index, uint64_t version);
+/* Makes sure that this node is in the shadow (it may be younger than the scan). */
+void fl__shadow_know_node(struct fl_shadow *shadow, fl_node_id id, uint64_t version);
+/* The current node of a view, with the open interval in it. */
+void fl__shadow_current_node(struct fl_shadow *shadow, const struct fl_thread_view *view, const struct fl_open *open,
+                             uint64_t version);
+
+/* shadow_tasks.c */
+/* Reads the thread again into views[index], and its row with the open interval up to `now`. */
+void fl__shadow_thread_row(struct fl_shadow *shadow, uint32_t index, fl_ticks now, uint64_t version);
+void fl__shadow_tasks(struct fl_shadow *shadow, fl_ticks now, uint64_t version);
+void fl__shadow_groups(struct fl_shadow *shadow, uint64_t version);
+void fl__shadow_add_slice(struct fl_shadow *shadow, const struct fl_thread *thread, const struct fl_slice *slice,
+                          fl_node_id node);
+
+#endif
