@@ -16,6 +16,12 @@
 /* Below this an interval in rseq mode is trusted to the word alone; longer ones can afford a reading (0.1 %). */
 #define FL__LONG_NS 1000000u
 
+#ifdef FL_FAKE_CLOCK
+enum { SCRIPTED = 1 };
+#else
+enum { SCRIPTED = 0 };
+#endif
+
 static struct {
     enum fl_cpu_kind kind;
     fl_ticks limit;
@@ -159,13 +165,12 @@ int fl_cpu_clock_init_process(enum fl_cpu_kind kind)
 {
     if (process.kind != FL_CPU_AUTO)
         return 0;
-#ifdef FL_FAKE_CLOCK
-    /* Scripted clocks: every interval asks, so that a test decides about each. */
-    (void)kind;
-    process.kind = FL_CPU_SHORT;
-    process.limit = 0;
-    return 0;
-#else
+    if (SCRIPTED) {
+        /* Every interval asks, so that a test decides about each. */
+        process.kind = FL_CPU_SHORT;
+        process.limit = 0;
+        return 0;
+    }
     if (kind != FL_CPU_SHORT) {
         if (rseq_works()) {
             process.kind = FL_CPU_RSEQ;
@@ -180,7 +185,6 @@ int fl_cpu_clock_init_process(enum fl_cpu_kind kind)
     }
     process.reading_ns = measure_reading();
     return 0;
-#endif
 }
 
 static void arm(struct fl_cpu_clock *clock)
