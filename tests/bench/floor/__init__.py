@@ -1,0 +1,1 @@
+"""The empty receivers (floor.c) and how they are built (build.py)."""

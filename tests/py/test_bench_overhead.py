@@ -1,0 +1,222 @@
+"""tests/bench/overhead.py: the whole program, with rounds too short to say anything about speed.
+
+No figure is held against a limit here: only that every row is there and that its figures can be what they claim to be.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+OVERHEAD = Path(__file__).parents[1] / "bench" / "overhead.py"
+ROUNDS = 3
+FLAMELET_ROWS = ("flamelet-rseq", "flamelet-short")
+SWITCH_ROWS = ("tracer", *FLAMELET_ROWS, "yappi-wall", "yappi-cpu")
+ROWS = {
+    "calls": (
+        "floor",
+        *FLAMELET_ROWS,
+        "cprofile",
+        "yappi-wall",
+        "yappi-cpu",
+        "yappi-wall-native",
+        "yappi-cpu-native",
+    ),
+    "switches-1": SWITCH_ROWS,
+    "switches-20": SWITCH_ROWS,
+}
+
+
+def run_overhead(
+    *arguments: str, interpreter: tuple[str, ...] = (sys.executable,), modules: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Runs the program with tiny rounds; `modules` is a directory to import from before all others."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    if modules is not None:
+        environment["PYTHONPATH"] = str(modules)
+    command = [*interpreter, str(OVERHEAD), f"--rounds={ROUNDS}", "--round-ms=0.2", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=300)
+
+
+def rows_of(report: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    """The only interpreter's rows, by workload and tool."""
+    (python,) = report["pythons"]
+    return {(workload["workload"], row["tool"]): row for workload in python["workloads"] for row in workload["tools"]}
+
+
+def added(row: dict[str, Any]) -> list[float]:
+    return [one - other for one, other in zip(row["with_tool"], row["without"], strict=True)]
+
+
+def assert_quartiles(quartiles: dict[str, float]) -> None:
+    assert all(math.isfinite(value) for value in quartiles.values())
+    assert quartiles["q1"] <= quartiles["median"] <= quartiles["q3"]
+
+
+def assert_measured(row: dict[str, Any]) -> None:
+    assert row["status"] == "measured", row["note"]
+    assert_quartiles(row["added"])
+    assert len(row["with_tool"]) == len(row["without"]) == ROUNDS
+    assert all(value > 0 and math.isfinite(value) for value in row["with_tool"] + row["without"])
+
+
+def test_measures_every_tool_under_every_workload() -> None:
+    # GIVEN an interpreter with the packages of tests/bench/requirements.txt, and maybe with flamelet
+    expected = {(workload, tool) for workload, tools in ROWS.items() for tool in tools}
+    has_flamelet = importlib.util.find_spec("flamelet") is not None
+
+    # WHEN the program measures everything
+    result = run_overhead("--json")
+
+    # THEN every row is there and has figures, but for flamelet's where it is not installed
+    assert result.returncode == 0, result.stderr
+    report = json.loads(result.stdout)
+    rows = rows_of(report)
+    assert set(rows) == expected
+    for (_, tool), row in rows.items():
+        if tool in FLAMELET_ROWS and not has_flamelet:
+            assert row["status"] == "missing"
+            assert "pip install" in row["note"]
+        else:
+            assert_measured(row)
+    (python,) = report["pythons"]
+    assert python["python"] == sys.version.split()[0]
+    for workload in python["workloads"]:
+        assert_quartiles(workload["without_tool"])
+        assert workload["without_tool"]["q1"] > 0
+
+
+def test_compares_flamelet_with_every_other_tool() -> None:
+    # GIVEN a run of the calls alone
+    rows = rows_of(json.loads(run_overhead("--json", "--only=calls").stdout))
+
+    # WHEN its comparisons are read
+    for (_, tool), row in rows.items():
+        comparisons = row["comparisons"]
+
+        # THEN each tool but flamelet has one for each of flamelet's rows, worked out from what both added in each cycle
+        assert [c["flamelet"] for c in comparisons] == ([] if tool in FLAMELET_ROWS else list(FLAMELET_ROWS))
+        for comparison in comparisons:
+            assert comparison["expected"] is not None
+            ours, theirs = added(rows["calls", comparison["flamelet"]]), added(row)
+            if not ours:
+                assert comparison["value"] is None
+                continue
+            values = [a - b if tool == "floor" else a / b for a, b in zip(ours, theirs, strict=True)]
+            assert comparison["value"]["median"] == pytest.approx(statistics.median(values))
+            assert_quartiles(comparison["value"])
+
+
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_table_has_a_line_for_every_row(form: str) -> None:
+    # GIVEN the titles of all rows
+    report = json.loads(run_overhead("--json").stdout)
+    (python,) = report["pythons"]
+
+    # WHEN the program prints the table
+    result = run_overhead(*(["--markdown"] if form == "markdown" else []))
+
+    # THEN each workload's heading is followed by a line for no tool and one for each tool, in this order
+    assert result.returncode == 0, result.stderr
+    lines = iter(result.stdout.splitlines())
+    for workload in python["workloads"]:
+        wanted = [f"per {workload['operation']}", "no tool", *(row["title"] for row in workload["tools"])]
+        for title in wanted:
+            assert any(line.lstrip("|* ").startswith(title) for line in lines), f"no line for {title}"
+
+
+def test_measures_under_each_interpreter_that_is_named() -> None:
+    # GIVEN two interpreters to measure under, here the same one twice
+    both = [f"--python={sys.executable}"] * 2
+
+    # WHEN the program runs
+    result = run_overhead("--json", "--only=calls", *both)
+
+    # THEN it has the figures of both
+    assert result.returncode == 0, result.stderr
+    pythons = json.loads(result.stdout)["pythons"]
+    assert [python["python"] for python in pythons] == [sys.version.split()[0]] * 2
+    for python in pythons:
+        assert_measured(python["workloads"][0]["tools"][0])
+
+
+def test_says_what_is_missing_and_measures_the_rest() -> None:
+    # GIVEN an interpreter without any installed package
+    bare = (sys.executable, "-S")
+
+    # WHEN the program runs
+    as_json = run_overhead("--json", interpreter=bare)
+    as_text = run_overhead(interpreter=bare)
+
+    # THEN what needs no package is measured, and each other row names the command that mends it
+    assert as_json.returncode == as_text.returncode == 0, as_json.stderr
+    for (workload, tool), row in rows_of(json.loads(as_json.stdout)).items():
+        if workload == "calls" and tool in ("floor", "cprofile"):
+            assert_measured(row)
+        else:
+            assert row["status"] == "missing"
+            assert "python -m pip install" in row["note"]
+    assert "not installed" in as_text.stdout
+    assert "python -m pip install -r tests/bench/requirements.txt" in as_text.stdout
+
+
+def test_a_profiler_that_sees_nothing_is_not_measured(tmp_path: Path) -> None:
+    # GIVEN a flamelet that does nothing at all, which would look wonderfully cheap
+    (tmp_path / "flamelet.py").write_text(
+        "import os, types\n"
+        "def start(serve): global clock; clock = os.environ['FLAMELET_CPU_CLOCK']\n"
+        "def stop(): pass\n"
+        "def snapshot(): return types.SimpleNamespace(clock='tsc+' + clock, functions=[])\n"
+    )
+
+    # WHEN the program runs with it
+    result = run_overhead("--json", "--only=calls", interpreter=(sys.executable, "-S"), modules=tmp_path)
+
+    # THEN it is told apart from a fast one
+    assert result.returncode == 1
+    for tool in FLAMELET_ROWS:
+        row = rows_of(json.loads(result.stdout))["calls", tool]
+        assert row["status"] == "failed"
+        assert "it saw 0 calls" in row["note"]
+        assert row["added"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--rounds=0"], "give a whole number above 0, at most 100000, not '0'"),
+        (["--round-ms=soon"], "give a number above 0, at most 100000, not 'soon'"),
+        (["--only=coffee"], "invalid choice"),
+        (["--python=/nowhere/python"], "can't run --python /nowhere/python: No such file"),
+        (["--python=/bin/false"], "--python /bin/false gave no result (exit status 1)"),
+        (["--json", "--markdown"], "not allowed with"),
+    ],
+)
+def test_a_mistake_is_told_without_a_traceback(arguments: list[str], words: str) -> None:
+    # GIVEN a command line with a mistake WHEN it runs
+    result = run_overhead(*arguments)
+
+    # THEN it ends with words, not with a traceback
+    assert result.returncode not in (0, None)
+    assert words in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_floor_extension_compiles_without_a_warning() -> None:
+    # GIVEN the builder WHEN warnings are errors
+    code = "from floor import build; print(build.load(('-Werror',)).Callback()(1, two=2))"
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=OVERHEAD.parent, capture_output=True, text=True, check=False, timeout=60
+    )
+
+    # THEN the module is built, and its callback takes anything and gives None
+    assert (result.returncode, result.stdout) == (0, "None\n"), result.stderr
