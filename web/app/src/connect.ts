@@ -1,0 +1,74 @@
+import { Client, type ClientOptions, socketUrl } from "@flamelet/client";
+import { Page, type Theme } from "@flamelet/view";
+import { FrozenUpdates } from "./frozen-updates.ts";
+
+const THEME_KEY = "flamelet theme";
+/** Updates per second: enough for strips that move, and little work for the watched program. */
+const RATE = 5;
+const SUBSCRIPTION: NonNullable<ClientOptions["subscribe"]> = { rate: RATE };
+
+/** Makes the page's state, and a client that feeds it. */
+export function connect(token: string): Page {
+  const waiting = new FrozenUpdates(() => client.subscribe(SUBSCRIPTION));
+  const thaw = (): void => {
+    const updates = waiting.take();
+    for (const update of updates) page.store.apply(update);
+    if (updates.length > 0) page.updated();
+  };
+  const page: Page = new Page({
+    retry: () => client.retry(),
+    setFrozen: (frozen) => {
+      if (!frozen) thaw();
+    },
+    rememberTheme,
+  });
+  page.theme.value = knownTheme();
+
+  const client = new Client({
+    url: socketUrl(location.href),
+    token,
+    subscribe: SUBSCRIPTION,
+    onSession: (session) => {
+      page.session.value = session;
+      document.title = `${session.program} · flamelet`;
+    },
+    onState: (state, { refusal, retryAt }) => {
+      page.connection.value = {
+        state,
+        since: page.connection.value.state === state ? page.connection.value.since : Date.now(),
+        ...(retryAt === undefined ? {} : { retryAt }),
+        ...(refusal === undefined ? {} : { refusal }),
+      };
+      // A frozen picture of a program that is gone would never change again: show its end.
+      if (state !== "live" && page.frozen.value) page.setFrozen(false);
+    },
+    onUpdate: (update) => {
+      if (page.frozen.value) {
+        waiting.push(update);
+        return;
+      }
+      page.store.apply(update);
+      page.updated();
+    },
+  });
+  client.start();
+  return page;
+}
+
+function knownTheme(): Theme | null {
+  try {
+    const theme = localStorage.getItem(THEME_KEY);
+    return theme === "dark" || theme === "light" ? theme : null;
+  } catch {
+    return null; // storage is forbidden: the system's theme will do
+  }
+}
+
+function rememberTheme(theme: Theme | null): void {
+  try {
+    if (theme === null) localStorage.removeItem(THEME_KEY);
+    else localStorage.setItem(THEME_KEY, theme);
+  } catch {
+    // storage is forbidden: the choice lasts as long as the page
+  }
+}

@@ -1,0 +1,344 @@
+import { batch, effect, type Signal, signal } from "@preact/signals";
+import { rememberedMeasure } from "../canvas/cut.ts";
+import { paintFlame } from "../canvas/flame-painter.ts";
+import {
+  boxAt,
+  contentHeight,
+  easeOut,
+  type FlameWindow,
+  panBy,
+  ROW_PITCH,
+  zoomAround,
+  zoomWindow,
+} from "../canvas/flame-window.ts";
+import { palette } from "../canvas/palette.ts";
+import { Surface } from "../canvas/surface.ts";
+import { type Page, WHOLE } from "../state/page.ts";
+import { scopeName, selectedFunction, selectedNode } from "../state/selectors.ts";
+
+/** ms; the only animation of geometry in the page. */
+const ZOOM_TIME = 140;
+const DRAG_FROM = 4;
+
+export interface Hover {
+  node: number;
+  /** Of the pointer, in the window's CSS pixels. */
+  x: number;
+  y: number;
+}
+
+/** The flame on its canvas: paints it, and turns pointer, wheel and keys into zoom and selection. */
+export class FlameController {
+  readonly hover: Signal<Hover | null> = signal(null);
+  /** Boxes drawn and ms taken by the last painting, for the curious and for tests. */
+  drawn = 0;
+  paintTime = 0;
+
+  private readonly surface: Surface;
+  private readonly measure;
+  private readonly view: FlameWindow = { from: 0, to: 1, width: 1, top: 0, firstRow: 0 };
+  private animation: { from: number; to: number; begin: number } | null = null;
+  private laidOut = "";
+  private fills: string[] = [];
+  private fillsFor: unknown = null;
+  private drag: { x: number; y: number; moved: boolean } | null = null;
+  private readonly undo: (() => void)[] = [];
+
+  constructor(
+    private readonly page: Page,
+    private readonly host: HTMLElement,
+  ) {
+    const scratch = document.createElement("canvas").getContext("2d");
+    if (scratch === null) throw new Error("this browser has no canvas 2D");
+    scratch.font = `11px ${palette().font}`;
+    this.measure = rememberedMeasure(scratch);
+    this.surface = new Surface(host, (g, width, height) => this.paint(g, width, height));
+    this.listen();
+    let zoom = page.zoom.peek();
+    this.undo.push(
+      effect(() => {
+        if (page.zoom.value === zoom) return;
+        const samePlace = zoom.path === page.zoom.value.path;
+        zoom = page.zoom.value;
+        if (!samePlace) this.animate();
+        this.surface.invalidate();
+      }),
+      effect(() => {
+        void [page.updates.value, page.kinds.value, page.scope.value, page.hidden.value, page.hideIdle.value];
+        void [page.query.value, page.colourBy.value, page.order.value];
+        this.surface.invalidate();
+      }),
+      effect(() => {
+        if (page.selection.value !== null) this.reveal();
+        this.surface.invalidate();
+      }),
+    );
+  }
+
+  dispose(): void {
+    for (const undo of this.undo) undo();
+    this.surface.dispose();
+  }
+
+  /** Moves the selection: beside in its row, to the caller, to the largest callee. */
+  move(direction: "left" | "right" | "up" | "down"): void {
+    const { page } = this;
+    const { tree, icicle } = page;
+    page.refreshTree();
+    const node = selectedNode(page);
+    if (node < 0) {
+      const first = this.view.firstRow === 0 ? 0 : (tree.children(0)[0] ?? 0);
+      this.select(first);
+      return;
+    }
+    if (direction === "up") {
+      const parent = tree.parent[node]!;
+      if (parent >= 0 && tree.depth[parent]! >= this.view.firstRow) this.select(parent);
+    } else if (direction === "down") {
+      const kinds = page.kinds.value;
+      let best = -1;
+      for (const child of tree.children(node)) {
+        const total = tree.totalOf(child, kinds);
+        if (total > 0 && (best < 0 || total > tree.totalOf(best, kinds))) best = child;
+      }
+      if (best >= 0) this.select(best);
+    } else {
+      const box = icicle.boxOf(node);
+      const row = tree.depth[node]!;
+      const next = direction === "left" ? box - 1 : box + 1;
+      if (box >= 0 && next >= icicle.rowStart[row]! && next < icicle.rowStart[row + 1]!) {
+        this.select(icicle.node[next]!);
+      }
+    }
+  }
+
+  select(node: number): void {
+    this.page.selection.value = { kind: "frame", path: this.page.tree.path(node) };
+  }
+
+  private animate(): void {
+    const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+    this.animation = still ? null : { from: this.view.from, to: this.view.to, begin: performance.now() };
+    this.revealRow(this.page.tree.findPath(this.page.zoom.peek().path));
+  }
+
+  /** Brings the selected frame into sight, when it was selected from elsewhere or by a key. */
+  private reveal(): void {
+    const { page, view } = this;
+    const selection = page.selection.peek();
+    if (selection?.kind !== "frame") return;
+    const node = page.tree.findPath(selection.path);
+    if (node < 0) return;
+    this.revealRow(node);
+    const span = page.icicle.span(node);
+    const px = (span.w / (view.to - view.from)) * view.width;
+    const inside = span.x + span.w > view.from && span.x < view.to;
+    if (span.w > 0 && (!inside || px < 3)) page.zoomTo({ path: selection.path, lo: 0, hi: 1 });
+  }
+
+  private revealRow(node: number): void {
+    if (node < 0) return;
+    const { view } = this;
+    const y = (this.page.tree.depth[node]! - view.firstRow) * ROW_PITCH;
+    const height = this.surface.height;
+    if (y < view.top + 2 * ROW_PITCH) view.top = Math.max(0, y - 3 * ROW_PITCH);
+    else if (y + 2 * ROW_PITCH > view.top + height) view.top = y + 4 * ROW_PITCH - height;
+  }
+
+  private paint(g: CanvasRenderingContext2D, width: number, height: number): void {
+    const begin = performance.now();
+    const { page, view } = this;
+    const { tree, icicle } = page;
+    page.refreshTree();
+    view.width = width;
+    // A group's tree begins with its entry function: the root above it would say the same twice.
+    view.firstRow = page.scope.value > 0 && tree.children(0).length === 1 ? 1 : 0;
+    this.placeWindow(width);
+    const limit = Math.max(0, contentHeight(icicle.rows, view.firstRow) - height);
+    view.top = Math.min(Math.max(0, view.top), limit);
+    const colours = palette();
+    const kinds = page.kinds.value;
+    this.drawn = paintFlame(
+      g,
+      height,
+      {
+        tree,
+        icicle,
+        kinds,
+        view,
+        colourBy: page.colourBy.value,
+        fillOf: (fn) => this.fillOf(fn),
+        rootName: scopeName(page),
+        nameOf: (fn) => page.store.functions.qualnameOf(fn),
+        matches: page.search.active ? (fn) => page.search.matchesFunction(fn) : null,
+        selected: selectedNode(page),
+        hovered: this.hover.peek()?.node ?? -1,
+        sameFunction: selectedFunction(page),
+      },
+      colours,
+      this.measure,
+    );
+    if (limit > 0) {
+      const size = Math.max(24, (height / (height + limit)) * height);
+      g.fillStyle = colours.strong;
+      g.fillRect(width - 5, (view.top / limit) * (height - size), 4, size);
+    }
+    this.paintTime = performance.now() - begin;
+    if (this.animation !== null) this.surface.invalidate();
+  }
+
+  /** Sets the window from the zoom (and its animation) and lays out what it shows. */
+  private placeWindow(width: number): void {
+    const { page, view } = this;
+    const zoom = page.zoom.peek();
+    this.layout(width);
+    const node = zoom.path.length === 0 ? 0 : page.tree.findPath(zoom.path);
+    const target = zoomWindow(page.icicle.span(Math.max(0, node)), zoom.lo, zoom.hi);
+    let { from, to } = target;
+    if (this.animation !== null) {
+      const t = (performance.now() - this.animation.begin) / ZOOM_TIME;
+      if (t >= 1) this.animation = null;
+      else {
+        const part = easeOut(t);
+        from = this.animation.from + (target.from - this.animation.from) * part;
+        to = this.animation.to + (target.to - this.animation.to) * part;
+      }
+    }
+    if (from === view.from && to === view.to) return;
+    view.from = from;
+    view.to = to;
+    this.layout(width);
+  }
+
+  private layout(width: number): void {
+    const { page, view } = this;
+    const kinds = page.kinds.value;
+    const order = page.order.value;
+    const what = [
+      page.tree.revision,
+      page.store.generation,
+      page.scope.value,
+      kinds.cpu,
+      kinds.blocked,
+      kinds.waited,
+      kinds.idle,
+      order,
+      view.from,
+      view.to,
+      width,
+    ].join();
+    if (what === this.laidOut) return;
+    this.laidOut = what;
+    // A quarter of a pixel: what is narrower can't add up to a column that anybody sees.
+    const minWidth = (0.25 / Math.max(1, width)) * (view.to - view.from);
+    page.icicle.layout({ kinds, order, from: view.from, to: view.to, minWidth });
+  }
+
+  private fillOf(fn: number): string {
+    const colours = palette();
+    const key = colours;
+    if (this.fillsFor !== key || this.fills.length > this.page.store.functions.size) {
+      this.fills = [];
+      this.fillsFor = key;
+    }
+    let fill = this.fills[fn];
+    if (fill === undefined) {
+      fill = this.page.colours.fill(fn, colours);
+      this.fills[fn] = fill;
+    }
+    return fill;
+  }
+
+  private nodeAt(event: PointerEvent | WheelEvent): number {
+    const at = this.host.getBoundingClientRect();
+    const box = boxAt(this.page.icicle, this.view, event.clientX - at.left, event.clientY - at.top);
+    return box < 0 ? -1 : this.page.icicle.node[box]!;
+  }
+
+  private setHover(hover: Hover | null): void {
+    const before = this.hover.peek()?.node ?? -1;
+    this.hover.value = hover;
+    if ((hover?.node ?? -1) !== before) this.surface.invalidate();
+  }
+
+  private listen(): void {
+    const { host } = this;
+    const on = <K extends keyof HTMLElementEventMap>(
+      type: K,
+      listener: (event: HTMLElementEventMap[K]) => void,
+      options?: AddEventListenerOptions,
+    ): void => {
+      host.addEventListener(type, listener, options);
+      this.undo.push(() => host.removeEventListener(type, listener, options));
+    };
+    on("pointerdown", (event) => {
+      if (event.button === 0) this.drag = { x: event.clientX, y: event.clientY, moved: false };
+    });
+    on("pointermove", (event) => this.pointerMoved(event));
+    on("pointerup", (event) => this.pointerUp(event));
+    on("pointercancel", () => {
+      this.drag = null;
+    });
+    on("pointerleave", () => this.setHover(null));
+    on("wheel", (event) => this.wheel(event), { passive: false });
+  }
+
+  private pointerMoved(event: PointerEvent): void {
+    const { drag, page, view } = this;
+    if (drag !== null) {
+      const dx = event.clientX - drag.x;
+      const dy = event.clientY - drag.y;
+      if (!drag.moved && Math.hypot(dx, dy) < DRAG_FROM) return;
+      if (!drag.moved) this.host.setPointerCapture(event.pointerId);
+      this.drag = { x: event.clientX, y: event.clientY, moved: true };
+      view.top -= dy;
+      this.pan(-dx / view.width);
+      this.setHover(null);
+      this.surface.invalidate();
+      return;
+    }
+    const node = page.store.version === 0 ? -1 : this.nodeAt(event);
+    this.setHover(node < 0 ? null : { node, x: event.clientX, y: event.clientY });
+  }
+
+  private pointerUp(event: PointerEvent): void {
+    const { drag, page } = this;
+    this.drag = null;
+    if (event.button !== 0 || drag === null || drag.moved) return;
+    const node = this.nodeAt(event);
+    if (node < 0) {
+      page.selection.value = null;
+      return;
+    }
+    batch(() => {
+      this.select(node);
+      page.zoomTo(node === 0 ? WHOLE : { path: page.tree.path(node), lo: 0, hi: 1 });
+    });
+  }
+
+  private pan(by: number): void {
+    const zoom = this.page.zoom.peek();
+    if (zoom.lo > 0 || zoom.hi < 1) {
+      this.page.zoom.value = { path: zoom.path, ...panBy(zoom.lo, zoom.hi, by) };
+    }
+  }
+
+  private wheel(event: WheelEvent): void {
+    event.preventDefault();
+    const { page, view, host } = this;
+    const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? ROW_PITCH : 1;
+    const dy = event.deltaY * unit;
+    const dx = event.deltaX * unit;
+    if (event.ctrlKey || event.altKey) {
+      const at = (event.clientX - host.getBoundingClientRect().left) / view.width;
+      const { path, lo, hi } = page.zoom.peek();
+      page.zoom.value = { path, ...zoomAround(lo, hi, at, 1.0016 ** dy) };
+    } else if (event.shiftKey || Math.abs(dx) > Math.abs(dy)) {
+      this.pan((dx || dy) / view.width);
+    } else {
+      view.top += dy;
+    }
+    this.setHover(null);
+    this.surface.invalidate();
+  }
+}

@@ -1,0 +1,61 @@
+import { formatCount, formatPercent } from "@flamelet/model";
+import type { JSX } from "preact";
+import { ALL_KINDS, Swatch } from "../parts/marks.tsx";
+import { Time } from "../parts/quantity.tsx";
+import { usePage } from "../state/context.ts";
+import { scopeName } from "../state/selectors.ts";
+import type { FlameController } from "./controller.ts";
+
+const WIDTH = 300;
+
+/** What the frame under the pointer is, beside the pointer. */
+export function FlameTip({ controller }: { controller: FlameController }): JSX.Element | null {
+  const page = usePage();
+  void page.ticks.value;
+  const hover = controller.hover.value;
+  if (hover === null || hover.node >= page.tree.size) return null;
+  const { tree, store } = page;
+  const kinds = page.kinds.value;
+  const fn = tree.function[hover.node]!;
+  const own = tree.ownTimes(hover.node);
+  const total = tree.totalTimes(hover.node);
+  const whole = tree.totalOf(0, kinds);
+  const counted = tree.totalOf(hover.node, kinds);
+  const left = Math.min(hover.x + 14, window.innerWidth - WIDTH - 8);
+  const low = hover.y > window.innerHeight - 190;
+  return (
+    <div
+      class="tip"
+      aria-hidden="true"
+      style={{
+        left: `${left}px`,
+        width: `${WIDTH}px`,
+        ...(low ? { bottom: `${window.innerHeight - hover.y + 12}px` } : { top: `${hover.y + 18}px` }),
+      }}
+    >
+      <div class="strong">{fn === 0 ? scopeName(page) : store.functions.qualnameOf(fn)}</div>
+      <div class="mono weak">{page.placeOf(fn, 44)}</div>
+      <div class="tip-total">
+        <Time ns={counted} prose /> · {formatPercent(whole > 0 ? counted / whole : 0).text}
+        {fn === 0 ? "" : ` · ${formatCount(tree.calls[hover.node]!)} calls`}
+      </div>
+      <table class="numbers">
+        <tbody>
+          {ALL_KINDS.filter((kind) => total[kind] > 0).map((kind) => (
+            <tr key={kind} class={kinds[kind] ? "" : "dimmed"}>
+              <th scope="row">
+                <Swatch kind={kind} /> {kind}
+              </th>
+              <td>
+                <Time ns={total[kind]} />
+              </td>
+              <td class="weak">
+                own <Time ns={own[kind]} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

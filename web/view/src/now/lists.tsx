@@ -1,0 +1,137 @@
+import { describeTask, formatCount, type HubReport, type TaskActivity, waitSummary } from "@flamelet/model";
+import type { JSX } from "preact";
+import { ActivityIcon } from "../parts/marks.tsx";
+import { Time } from "../parts/quantity.tsx";
+import { usePage } from "../state/context.ts";
+import { hubRows, hubTitle, isOver } from "../state/selectors.ts";
+
+const MOST = 7;
+const MOST_PLACES = 14;
+
+/** The task that each hub runs at this moment. */
+export function HasHub({ report }: { report: HubReport }): JSX.Element {
+  const page = usePage();
+  const { threads, tasks } = page.store;
+  const rows = hubRows(page).filter((row) => tasks.rowOf(threads.task[row]!) >= 0);
+  return (
+    <section class="card" data-testid="has-hub">
+      <h3>
+        {isOver(page) ? "Had a hub at the end" : "Has a hub"}
+        {report.culprit === null ? null : <span class="weak"> {holding(report)}</span>}
+      </h3>
+      {rows.length === 0 ? <p class="weak">No thread was seen yet.</p> : null}
+      {rows.map((row) => {
+        const at = tasks.rowOf(threads.task[row]!);
+        const state = describeTask(page.store, at);
+        return (
+          <TaskLine
+            key={row}
+            id={tasks.id[at]!}
+            name={state.activity === "polling" ? hubTitle(page, row) : tasks.nameOf(at)}
+            where={state.activity === "polling" ? "waits for events" : state.place || tasks.nameOf(at)}
+            state={state}
+          />
+        );
+      })}
+    </section>
+  );
+}
+
+function holding(report: HubReport): string {
+  const lasting = report.holders.filter((holder) => holder.lasting > 0).length;
+  return lasting === 0 ? "" : `${lasting} held right now`;
+}
+
+/** Tasks that wait longest for work of others: not for the next request or an empty queue. */
+export function WaitsLongest(): JSX.Element {
+  const page = usePage();
+  const { tasks } = page.store;
+  const waiting: { row: number; state: TaskActivity }[] = [];
+  // Longest first by the start of the wait; only as many are described as are shown.
+  const rows: number[] = [];
+  for (let row = 0; row < tasks.size; row++)
+    if (tasks.state[row] === 1 && tasks.hub[row] === 0) rows.push(row);
+  rows.sort((a, b) => tasks.since[a]! - tasks.since[b]!);
+  for (const row of rows) {
+    const state = describeTask(page.store, row);
+    if (!state.idle && state.activity === "waiting") waiting.push({ row, state });
+    if (waiting.length === MOST) break;
+  }
+  return (
+    <section class="card" data-testid="waits-longest">
+      <h3>
+        Waits longest for work of others <span class="weak">idle waits left out</span>
+      </h3>
+      {waiting.length === 0 ? <p class="weak">Nobody waits.</p> : null}
+      {waiting.map(({ row, state }) => (
+        <TaskLine
+          key={tasks.id[row]}
+          id={tasks.id[row]!}
+          name={tasks.nameOf(row)}
+          where={state.place}
+          state={state}
+        />
+      ))}
+    </section>
+  );
+}
+
+function TaskLine(props: { id: number; name: string; where: string; state: TaskActivity }): JSX.Element {
+  const page = usePage();
+  return (
+    <button
+      type="button"
+      class="entry task-line"
+      title={props.state.text}
+      onClick={() => page.openTask(props.id)}
+    >
+      <span class="task cut">
+        <ActivityIcon activity={props.state.activity} />
+        {props.name} <span class="weak">#{props.id}</span>
+      </span>
+      <span class="fill cut weak">{props.where}</span>
+      <span class="value">
+        <Time ns={props.state.for} />
+      </span>
+    </button>
+  );
+}
+
+/** Parked tasks by what they wait for. */
+export function WaitsFor(): JSX.Element {
+  const page = usePage();
+  const places = waitSummary(page.store);
+  const busiest = places.reduce((most, place) => (place.idle ? most : Math.max(most, place.tasks)), 1);
+  return (
+    <section class="card" data-testid="waits-for">
+      <h3>
+        Waits for <span class="weak">tasks, longest; idle waits below</span>
+      </h3>
+      {places.length === 0 ? <p class="weak">No task is parked.</p> : null}
+      {places.slice(0, MOST_PLACES).map((place) => (
+        <button
+          key={`${place.place} ${place.idle}`}
+          type="button"
+          class={`entry wait-line${place.idle ? " weak" : ""}`}
+          onClick={() => {
+            page.taskQuery.value = place.place === "" ? "state:waiting" : `for:${place.place}`;
+            page.show("tasks");
+          }}
+        >
+          <span class="place cut">{place.place || "not known"}</span>
+          <span class="bar-cell">
+            {place.idle ? null : (
+              <span class="bar">
+                <i class="fill-waited" style={{ width: `${((place.tasks / busiest) * 100).toFixed(1)}%` }} />
+              </span>
+            )}
+          </span>
+          <span class="times">{formatCount(place.tasks)}</span>
+          <span class="value">
+            <Time ns={place.longest} />
+          </span>
+        </button>
+      ))}
+    </section>
+  );
+}
