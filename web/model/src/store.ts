@@ -126,19 +126,32 @@ export class Store {
     if (tasks?.add) this.tasks.add(tasks.add);
     if (tasks?.upd) this.tasks.upd(tasks.upd);
     if (tasks?.del) this.tasks.del(tasks.del);
+    this.markHubs();
     if (slices) this.slices.add(slices.add);
     this.applyHistory(update, totals);
+    if (threads?.del) {
+      this.threads.del(threads.del);
+      for (const id of threads.del) this.histories.delete(id);
+    }
   }
 
-  /** cpu, blocked and idle of each thread before the update, by row. */
-  private threadTotals(): Float64Array {
-    const { size, cpu, blocked, idle } = this.threads;
-    const totals = new Float64Array(size * 3);
-    for (let row = 0; row < size; row++) totals.set([cpu[row]!, blocked[row]!, idle[row]!], row * 3);
+  /** cpu, blocked and idle of each thread before the update. */
+  private threadTotals(): Map<number, readonly [number, number, number]> {
+    const { size, id, cpu, blocked, idle } = this.threads;
+    const totals = new Map<number, readonly [number, number, number]>();
+    for (let row = 0; row < size; row++) totals.set(id[row]!, [cpu[row]!, blocked[row]!, idle[row]!]);
     return totals;
   }
 
-  private applyHistory(update: Update, totals: Float64Array): void {
+  /** A task can become known as its thread's hub after it was added. */
+  private markHubs(): void {
+    for (let row = 0; row < this.threads.size; row++) {
+      const task = this.tasks.rowOf(this.threads.hub[row]!);
+      if (task >= 0) this.tasks.hub[task] = 1;
+    }
+  }
+
+  private applyHistory(update: Update, totals: ReadonlyMap<number, readonly [number, number, number]>): void {
     if (update.history) {
       this.period = update.history.period;
       for (const thread of update.history.threads) this.ring(thread.id).load(thread);
@@ -149,15 +162,10 @@ export class Store {
       // In a whole picture the totals are those of the thread's life: nothing says when they came.
       if (update.since === 0) continue;
       const from = Math.max(this.now, threads.begin[row]!);
+      const [cpu, blocked, idle] = totals.get(threads.id[row]!) ?? [0, 0, 0];
       const to =
         threads.state[row] === ThreadState.ended ? Math.min(threads.end[row]!, update.now) : update.now;
-      ring.add(
-        from,
-        to,
-        threads.cpu[row]! - totals[row * 3]!,
-        threads.blocked[row]! - totals[row * 3 + 1]!,
-        threads.idle[row]! - totals[row * 3 + 2]!,
-      );
+      ring.add(from, to, threads.cpu[row]! - cpu, threads.blocked[row]! - blocked, threads.idle[row]! - idle);
     }
   }
 

@@ -87,6 +87,8 @@ export interface Lost {
   unmatched: number;
   displaced: number;
   slices: number;
+  strings: number;
+  threads: number;
 }
 
 export interface Status {
@@ -168,7 +170,7 @@ export interface Update {
   strings?: { first: number; add: readonly string[] };
   functions?: { first: number; add: FunctionColumns };
   groups?: { add?: GroupAdd; upd?: GroupUpd };
-  threads?: { add?: ThreadAdd; upd?: ThreadUpd };
+  threads?: { add?: ThreadAdd; upd?: ThreadUpd; del?: readonly number[] };
   tasks?: { add?: TaskAdd; upd?: TaskUpd; del?: readonly number[] };
   nodes?: { add?: NodeAdd; upd?: NodeUpd };
   slices?: { add: SliceAdd };

@@ -75,7 +75,14 @@ function checked<T>(seq: number, check: () => T): T {
   }
 }
 
-/** A missing token is "" here: error 1001 is the server's to give. Throws RequestError 1005. */
+/** The token alone, "" where there is none: a server looks at it first, so that a stranger learns nothing else. */
+export function tokenOf(envelope: Envelope): string {
+  const args = envelope.arguments;
+  const token = typeof args === "object" && args !== null ? (args as JsonObject).token : undefined;
+  return typeof token === "string" ? token : "";
+}
+
+/** Throws RequestError 1005. */
 export function checkInitialize(envelope: Envelope): InitializeArguments {
   return checked(envelope.seq, () => {
     const args = object(envelope.arguments, "arguments");
@@ -85,7 +92,7 @@ export function checkInitialize(envelope: Envelope): InitializeArguments {
       adapterID: oneOf(args.adapterID, "arguments.adapterID", ["flamelet"]),
       ...(clientID !== undefined && { clientID }),
       ...(clientName !== undefined && { clientName }),
-      token: optional(args.token, (value) => string(value, "arguments.token")) ?? "",
+      token: string(args.token, "arguments.token"),
       protocol: checkVersions(args.protocol, "arguments.protocol"),
     };
   });
@@ -103,7 +110,7 @@ export function checkSubscribe(envelope: Envelope): Required<SubscribeArguments>
     const tree = optional(args.tree, (value): Required<SubscribeArguments>["tree"] => {
       const scope = object(value, "arguments.tree");
       const of = oneOf(scope.of, "arguments.tree.of", ["all", "group"]);
-      return of === "all" ? { of } : { of, group: integer(scope.group, "arguments.tree.group", 1, SEQ_MAX) };
+      return of === "all" ? { of } : { of, group: integer(scope.group, "arguments.tree.group", 0, SEQ_MAX) };
     });
     const rate = optional(args.rate, (value) => number(value, "arguments.rate", 0.1, 20));
     return { what: what ?? [...SECTIONS], tree: tree ?? { of: "all" }, rate: rate ?? 5 };

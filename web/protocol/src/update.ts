@@ -84,12 +84,20 @@ function checkStatus(value: unknown, path: string): Status {
   integer(status.nodes, `${path}.nodes`);
   integer(status.tasks, `${path}.tasks`);
   const lost = object(status.lost, `${path}.lost`);
-  const counts: readonly (keyof Lost)[] = ["events", "tasks", "unmatched", "displaced", "slices"];
+  const counts: readonly (keyof Lost)[] = [
+    "events",
+    "tasks",
+    "unmatched",
+    "displaced",
+    "slices",
+    "strings",
+    "threads",
+  ];
   for (const name of counts) integer(lost[name], `${path}.lost.${name}`);
   return status as unknown as Status;
 }
 
-/** `add` and `upd` of a section, each optional. */
+/** `add`, `upd` and `del` of a section, each optional. */
 function checkTable<A extends string, U extends string>(
   value: unknown,
   path: string,
@@ -99,6 +107,7 @@ function checkTable<A extends string, U extends string>(
   const section = object(value, path);
   if (section.add !== undefined) columns(section.add, `${path}.add`, add);
   if (section.upd !== undefined) columns(section.upd, `${path}.upd`, upd);
+  if (section.del !== undefined) integers(section.del, `${path}.del`, ID);
 }
 
 /** Checks the body of `flamelet/update`; `path` stands before the paths in messages. */
@@ -122,11 +131,7 @@ export function checkUpdate(value: unknown, path = "body"): Update {
   }
   if (body.groups !== undefined) checkTable(body.groups, `${path}.groups`, GROUP_ADD, GROUP_UPD);
   if (body.threads !== undefined) checkTable(body.threads, `${path}.threads`, THREAD_ADD, THREAD_UPD);
-  if (body.tasks !== undefined) {
-    checkTable(body.tasks, `${path}.tasks`, TASK_ADD, TASK_UPD);
-    const section = object(body.tasks, `${path}.tasks`);
-    if (section.del !== undefined) integers(section.del, `${path}.tasks.del`, ID);
-  }
+  if (body.tasks !== undefined) checkTable(body.tasks, `${path}.tasks`, TASK_ADD, TASK_UPD);
   if (body.nodes !== undefined) checkTable(body.nodes, `${path}.nodes`, NODE_ADD, NODE_UPD);
   if (body.slices !== undefined) {
     columns(object(body.slices, `${path}.slices`).add, `${path}.slices.add`, SLICE_ADD);

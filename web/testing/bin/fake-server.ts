@@ -41,7 +41,7 @@ if (!["sqlite", "sort", "none"].includes(values.culprit)) {
   process.exit(2);
 }
 
-const SAMPLE_MS = 500;
+const SAMPLE_MS = 250;
 const age = whole("age") * 1000;
 const start = Date.now() - age;
 const shop = new Shop({

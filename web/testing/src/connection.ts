@@ -10,6 +10,7 @@ import {
   RequestError,
   type Session,
   type SubscribeArguments,
+  tokenOf,
 } from "@flamelet/protocol";
 import { type Picture, updateBetween } from "./picture.ts";
 
@@ -106,10 +107,10 @@ export class Connection {
     if (this.initialized) {
       throw new RequestError(ErrorId.initializedTwice, envelope.seq, "initialize was sent before");
     }
-    const args = checkInitialize(envelope);
-    if (args.token !== this.options.token) {
+    if (tokenOf(envelope) !== this.options.token) {
       throw new RequestError(ErrorId.badToken, envelope.seq, "token: wrong or missing");
     }
+    const args = checkInitialize(envelope);
     if (args.protocol.min > PROTOCOL_VERSION || args.protocol.max < PROTOCOL_VERSION) {
       throw new RequestError(ErrorId.noCommonVersion, envelope.seq, "protocol: no common version");
     }

@@ -116,7 +116,7 @@ export class Core {
   readonly keepSlices: number;
   readonly strings: string[] = [""];
   readonly functions: FunctionRow[] = [{ name: 0, qualname: 0, file: 0, line: 0, kind: FunctionKind.made }];
-  readonly groups: GroupRow[] = [];
+  readonly groups: GroupRow[] = [newGroup(0, 0, 0)];
   readonly threads: ThreadRow[] = [];
   readonly tasks = new Map<number, TaskRow>();
   readonly nodes: NodeRow[] = [];
@@ -193,6 +193,8 @@ export class Core {
     this.root(thread, 0);
     const task = this.newTask(at, thread, false);
     task.state = TaskState.current;
+    task.switches = 1;
+    this.group(0).switches++;
     const row: ThreadRow = Object.assign(thread, { task });
     this.threads.push(row);
     return row;
@@ -251,18 +253,13 @@ export class Core {
     this.event(at, thread);
     this.endSlice(at, thread);
     const from = thread.task;
+    from.state = TaskState.parked;
+    from.since = at;
+    from.wait = this.string(options.wait ?? "");
     if (options.ends) this.endTask(at, thread, from);
-    else {
-      from.state = TaskState.parked;
-      from.since = at;
-      from.wait = this.string(options.wait ?? "");
-    }
-    const waited = at - to.since;
-    to.waited += waited;
-    to.node.waited += waited;
-    if (to.group !== 0) this.group(to.group).waited += waited;
+    this.addWait(at, to);
     to.switches++;
-    if (to.group !== 0) this.group(to.group).switches++;
+    this.group(to.group).switches++;
     to.state = TaskState.current;
     to.since = at;
     to.wait = 0;
@@ -272,14 +269,10 @@ export class Core {
   endThread(at: number, thread: ThreadRow): void {
     this.event(at, thread);
     this.endSlice(at, thread);
+    thread.task.state = TaskState.parked;
+    thread.task.since = at;
     for (const task of this.tasks.values()) {
-      if (task.thread !== thread.id || task.state === TaskState.ended) continue;
-      if (task.state === TaskState.parked) {
-        task.waited += at - task.since;
-        task.node.waited += at - task.since;
-        if (task.group !== 0) this.group(task.group).waited += at - task.since;
-      }
-      this.endTask(at, thread, task);
+      if (task.thread === thread.id && task.state !== TaskState.ended) this.endTask(at, thread, task);
     }
     thread.state = ThreadState.ended;
     thread.end = at;
@@ -291,7 +284,7 @@ export class Core {
   }
 
   group(id: number): GroupRow {
-    return this.groups[id - 1]!;
+    return this.groups[id]!;
   }
 
   private account(at: number, thread: ThreadRow): void {
@@ -306,7 +299,7 @@ export class Core {
     task[kind] += elapsed;
     task.node[kind] += elapsed;
     thread[kind] += elapsed;
-    if (task.group !== 0) this.group(task.group)[kind] += elapsed;
+    this.group(task.group)[kind] += elapsed;
     if (kind === "cpu") thread.sliceCpu += elapsed;
     else if (kind === "idle") thread.sliceIdle += elapsed;
     else thread.sliceBlocked += elapsed;
@@ -320,14 +313,12 @@ export class Core {
 
   private endSlice(at: number, thread: ThreadRow): void {
     const task = thread.task;
-    const length = at - thread.slice;
-    task.longest = Math.max(task.longest, length);
-    if (task.group !== 0) {
-      const group = this.group(task.group);
-      group.longest = Math.max(group.longest, length);
-    }
     // A hub that polls for long has nothing to do; that is no long slice.
-    if (thread.sliceCpu + thread.sliceBlocked > this.threshold) {
+    const busy = thread.sliceCpu + thread.sliceBlocked;
+    const group = this.group(task.group);
+    task.longest = Math.max(task.longest, busy);
+    group.longest = Math.max(group.longest, busy);
+    if (busy > this.threshold) {
       let node = task.node;
       let most = -1;
       for (const [candidate, time] of thread.sliceNodes) if (time > most) [node, most] = [candidate, time];
@@ -353,10 +344,11 @@ export class Core {
   }
 
   private endTask(at: number, thread: ThreadRow, task: TaskRow): void {
+    this.addWait(at, task);
     task.state = TaskState.ended;
     task.since = at;
     task.wait = 0;
-    if (task.group !== 0) this.group(task.group).ended++;
+    this.group(task.group).ended++;
     thread.endedTasks.push(task);
     if (thread.endedTasks.length > this.keepEnded) this.tasks.delete(thread.endedTasks.shift()!.id);
   }
@@ -382,39 +374,29 @@ export class Core {
       waited: 0,
     };
     this.tasks.set(task.id, task);
+    this.group(0).started++;
     return task;
   }
 
-  /** The group takes over what the task had before its first call: its sums are those of whole lives. */
+  /** A parked task has waited up to now. */
+  private addWait(at: number, task: TaskRow): void {
+    const waited = at - task.since;
+    task.waited += waited;
+    task.node.waited += waited;
+    this.group(task.group).waited += waited;
+  }
+
+  /** What the task did before its first call stays in group 0. */
   private joinGroup(task: TaskRow, entry: number): void {
     const key = `${entry} ${task.label}`;
     let id = this.groupIds.get(key);
     if (id === undefined) {
-      id = this.groups.length + 1;
-      this.groups.push({
-        id,
-        entry,
-        label: task.label,
-        started: 0,
-        ended: 0,
-        switches: 0,
-        cpu: 0,
-        blocked: 0,
-        idle: 0,
-        waited: 0,
-        longest: 0,
-      });
+      id = this.groups.push(newGroup(this.groups.length, entry, task.label)) - 1;
       this.groupIds.set(key, id);
     }
+    this.group(0).started--;
     task.group = id;
-    const group = this.group(id);
-    group.started++;
-    group.switches += task.switches;
-    group.cpu += task.cpu;
-    group.blocked += task.blocked;
-    group.idle += task.idle;
-    group.waited += task.waited;
-    group.longest = Math.max(group.longest, task.longest);
+    this.group(id).started++;
   }
 
   private root(thread: Omit<ThreadRow, "task">, group: number): NodeRow {
@@ -444,4 +426,9 @@ export class Core {
     this.nodes.push(node);
     return node;
   }
+}
+
+function newGroup(id: number, entry: number, label: number): GroupRow {
+  const none = { started: 0, ended: 0, switches: 0, cpu: 0, blocked: 0, idle: 0, waited: 0, longest: 0 };
+  return { id, entry, label, ...none };
 }

@@ -3,10 +3,11 @@ import {
   type Session,
   type Status,
   type SubscribeArguments,
+  TaskState,
   ThreadState,
   type Update,
 } from "@flamelet/protocol";
-import type { Core } from "./core.ts";
+import type { Core, TaskRow } from "./core.ts";
 
 type Row = readonly number[];
 
@@ -104,8 +105,8 @@ export class Camera {
 
   constructor(
     readonly core: Core,
-    readonly period = 500e6,
-    readonly kept = 240,
+    readonly period = 250e6,
+    readonly kept = 480,
   ) {}
 
   /** Call once per period, at its end. */
@@ -129,6 +130,12 @@ export class Camera {
   take(now: number): Picture {
     const { core } = this;
     core.settle(now);
+    // Of a task the slice that lasts counts too.
+    const longestOf = (task: TaskRow): number => {
+      const thread = core.threads[task.thread - 1]!;
+      const lasting = task.state === TaskState.current ? thread.sliceCpu + thread.sliceBlocked : 0;
+      return Math.max(task.longest, lasting);
+    };
     return {
       version: ++this.version,
       now,
@@ -140,7 +147,7 @@ export class Camera {
         switches: true,
         nodes: core.nodes.length,
         tasks: core.tasks.size,
-        lost: { events: 0, tasks: 0, unmatched: 0, displaced: 0, slices: 0 },
+        lost: { events: 0, tasks: 0, unmatched: 0, displaced: 0, slices: 0, strings: 0, threads: 0 },
       },
       strings: core.strings.slice(),
       functions: core.functions.slice(1).map((f) => [f.name, f.qualname, f.file, f.line, f.kind]),
@@ -153,7 +160,9 @@ export class Camera {
         core.threads,
         (t) => [t.id, t.tid, t.begin],
         (t) => [
-          ...[t.id, t.name, t.state, t.hub, t.task.id, t.task.node.id, t.since, t.slice],
+          ...[t.id, t.name, t.state, t.hub],
+          ...(t.state === ThreadState.lives ? [t.task.id, t.task.node.id] : [0, 0]),
+          ...[t.since, t.slice],
           ...[t.sliceCpu, t.sliceBlocked, t.sliceIdle, t.cpu, t.blocked, t.idle, t.end],
         ],
       ),
@@ -162,7 +171,7 @@ export class Camera {
         (t) => [t.id, t.thread, t.begin, t.hub ? 1 : 0],
         (t) => [
           ...[t.id, t.name, t.group, t.state, t.node.id, t.wait, t.since],
-          ...[t.switches, t.cpu, t.blocked, t.idle, t.waited, t.longest],
+          ...[t.switches, t.cpu, t.blocked, t.idle, t.waited, longestOf(t)],
         ],
       ),
       nodes: table(
@@ -226,7 +235,7 @@ export function updateBetween(
   if (what.includes("threads")) {
     const lives = (row: Row): boolean => row[2] === ThreadState.lives;
     put("threads", section(before?.threads, after.threads, COLUMNS.threadAdd, COLUMNS.threadUpd, lives));
-    if (before === null && after.history.length > 0) {
+    if (before === null) {
       update.history = { period: after.period, threads: after.history };
     }
   }

@@ -31,6 +31,7 @@ export class BadUpdate extends Error {
  */
 const LARGEST_ID = (1 << 24) - 1;
 
-export function checkId(id: number, path: string): void {
-  if (id < 1 || id > LARGEST_ID) throw new BadUpdate(`${path}: id ${id} is not from 1 to ${LARGEST_ID}`);
+export function checkId(id: number, path: string, least = 1): void {
+  if (id < least || id > LARGEST_ID)
+    throw new BadUpdate(`${path}: id ${id} is not from ${least} to ${LARGEST_ID}`);
 }

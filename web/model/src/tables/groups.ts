@@ -5,15 +5,17 @@ import type { FunctionTable } from "./functions.ts";
 import type { StringTable } from "./strings.ts";
 
 const SUMS = ["started", "ended", "switches", "cpu", "blocked", "idle", "waited", "longest"] as const;
-const COLUMNS = ["entry", "label", "open", ...SUMS] as const;
+const COLUMNS = ["known", "entry", "label", "open", ...SUMS] as const;
 
-/** Tasks with the same entry function and label, by id. Group 0 is that of tasks before their first call; it has no row. */
+/** Tasks with the same entry function and label, by id. Group 0 (entry 0) holds tasks until their first call. */
 export class GroupTable {
-  /** Ids are 1 to size - 1. */
-  size = 1;
-  /** Function id; 0 for an id that is not known. */
+  /** Ids are 0 to size - 1. */
+  size = 0;
+  /** Function id. */
   entry: Int32Array = new Int32Array(16);
   label: Int32Array = new Int32Array(16);
+  /** 1: has(). */
+  known: Uint8Array = new Uint8Array(16);
   started: Float64Array = new Float64Array(16);
   ended: Float64Array = new Float64Array(16);
   switches: Float64Array = new Float64Array(16);
@@ -31,12 +33,15 @@ export class GroupTable {
   ) {}
 
   has(id: number): boolean {
-    return id > 0 && id < this.size && this.entry[id] !== 0;
+    return id >= 0 && id < this.size && this.known[id] === 1;
   }
 
-  /** "WSGIHandler.handle", with a label "WSGIHandler.handle [GET /]"; "" for an id that is not known. */
+  /**
+   * "WSGIHandler.handle", with a label "WSGIHandler.handle [GET /]"; "" for an id that is not known and for group 0,
+   * which has no entry function.
+   */
   nameOf(id: number): string {
-    if (!this.has(id)) return "";
+    if (id === 0 || !this.has(id)) return "";
     const entry = this.functions.qualnameOf(this.entry[id]!);
     const label = this.strings.get(this.label[id]!);
     return label === "" ? entry : `${entry} [${label}]`;
@@ -54,13 +59,14 @@ export class GroupTable {
     for (let i = 0; i < columns.id.length; i++) {
       const id = columns.id[i]!;
       const entry = columns.entry[i]!;
-      checkId(id, `groups.add.id[${i}]`);
+      checkId(id, `groups.add.id[${i}]`, 0);
       if (this.has(id)) throw new BadUpdate(`groups.add.id[${i}]: group ${id} was added before`);
-      if (entry < 1 || entry >= this.functions.size) {
+      if (entry >= this.functions.size || (entry === 0) !== (id === 0)) {
         throw new BadUpdate(`groups.add.entry[${i}]: function ${entry} is not known`);
       }
       this.size = Math.max(this.size, id + 1);
       growColumns(this, COLUMNS, this.size);
+      this.known[id] = 1;
       this.entry[id] = entry;
       this.label[id] = columns.label[i]!;
     }

@@ -7,7 +7,7 @@ const COLUMNS = [
   ...(["sliceCpu", "sliceBlocked", "sliceIdle", "cpu", "blocked", "idle", "end"] as const),
 ] as const;
 
-/** OS threads. Rows are 0 to size - 1 in the order of appearance and never move. */
+/** OS threads. Rows are 0 to size - 1 in the order of appearance; they move up when an ended one is deleted: keep ids. */
 export class ThreadTable {
   size = 0;
   id: Int32Array = new Int32Array(8);
@@ -37,7 +37,7 @@ export class ThreadTable {
   /** 0 while it lives. */
   end: Float64Array = new Float64Array(8);
   private readonly rows = new Map<number, number>();
-  /** Rows in the order in which they got a hub. */
+  /** Thread ids in the order in which they got a hub, deleted ones included, so that names of hubs stay. */
   private readonly hubs: number[] = [];
 
   constructor(private readonly strings: StringTable) {}
@@ -53,7 +53,7 @@ export class ThreadTable {
 
   /** "hub 1", "hub 2", in the order in which threads got a hub; "" without one. */
   hubName(row: number): string {
-    const index = this.hubs.indexOf(row);
+    const index = this.hubs.indexOf(this.id[row] ?? 0);
     return index < 0 ? "" : `hub ${index + 1}`;
   }
 
@@ -83,7 +83,21 @@ export class ThreadTable {
       this.sliceCpu[row] = columns.slice_cpu[i]!;
       this.sliceBlocked[row] = columns.slice_blocked[i]!;
       this.sliceIdle[row] = columns.slice_idle[i]!;
-      if (this.hub[row] !== 0 && !this.hubs.includes(row)) this.hubs.push(row);
+      const id = this.id[row]!;
+      if (this.hub[row] !== 0 && !this.hubs.includes(id)) this.hubs.push(id);
     }
+  }
+
+  /** Only the store calls this. */
+  del(ids: readonly number[]): void {
+    ids.forEach((id, i) => {
+      const row = this.rowOf(id);
+      if (row < 0) throw new BadUpdate(`threads.del[${i}]: thread ${id} is not known`);
+      for (const name of COLUMNS) this[name].copyWithin(row, row + 1, this.size);
+      this.size--;
+      for (const name of COLUMNS) this[name][this.size] = 0;
+      this.rows.delete(id);
+      for (let r = row; r < this.size; r++) this.rows.set(this.id[r]!, r);
+    });
   }
 }
