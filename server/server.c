@@ -1,0 +1,303 @@
+#include "server.h"
+#include "error.h"
+#include "listener.h"
+#include "server_private.h"
+
+#include <jansson.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#define NS_PER_MS 1000000u
+#define NS_PER_US 1000u
+
+enum {
+    STACK_SIZE = 1 << 20, /* the JSON parser may recurse 2,048 levels deep */
+    END_WAIT_MS = 900,    /* for slow clients at the end */
+    HTTP_TIMEOUT_S = 5,   /* for a request to arrive */
+    KEEPALIVE_S = 30,     /* between requests */
+    PING_S = 30,          /* a websocket that is silent for so long is asked, */
+    HANGUP_S = 60,        /* and closed when it does not answer */
+    DESCRIPTORS_MAX = FL_GUARDED_MAX,
+};
+
+/* Protocol 0 gets everything that is no websocket; the listener needs a name of its own. */
+enum { PROTOCOL_HTTP, PROTOCOL_WEBSOCKET, PROTOCOL_LISTENER };
+
+static void forget(struct fl_server *server, int fd)
+{
+    if (fl_fork_guard_remove(&server->guard, fd))
+        server->socket_count--;
+}
+
+static void drop_or_adopt(struct fl_server *server, int fd)
+{
+    lws_adopt_desc_t adopt = {.vh = server->vhost,
+                              .type = LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP,
+                              .fd.sockfd = fd,
+                              /* For fl__server_forget_socket(); plus one, so that it is never NULL. */
+                              .opaque = (void *)((intptr_t)fd + 1)};
+
+    if (server->ending || server->socket_count >= FL_CONNECTIONS_MAX || !fl_fork_guard_add(&server->guard, fd)) {
+        close(fd);
+        return;
+    }
+    server->socket_count++;
+    /* On failure the library has closed it, and sometimes told fl__server_forget_socket(), sometimes not. */
+    if (!lws_adopt_descriptor_vhost_via_info(&adopt))
+        forget(server, fd);
+}
+
+void fl__server_forget_socket(struct fl_server *server, struct lws *wsi)
+{
+    intptr_t opaque = (intptr_t)lws_get_opaque_user_data(wsi);
+    if (opaque != 0)
+        forget(server, (int)(opaque - 1));
+}
+
+static int listener_callback(struct lws *wsi, enum lws_callback_reasons reason, void *session, void *in, size_t length)
+{
+    struct fl_server *server = lws_context_user(lws_get_context(wsi));
+    (void)session, (void)in, (void)length;
+
+    switch (reason) {
+    case LWS_CALLBACK_RAW_RX_FILE:
+        for (int fd = fl_accept(lws_get_socket_fd(wsi)); fd >= 0; fd = fl_accept(lws_get_socket_fd(wsi)))
+            drop_or_adopt(server, fd);
+        return 0;
+    case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: /* a websocket that asks for this protocol by name */
+        return -1;
+    default:
+        return 0;
+    }
+}
+
+static const struct lws_protocols protocols[] = {
+    [PROTOCOL_HTTP] = {.name = "flamelet-http",
+                       .callback = fl__http_callback,
+                       .per_session_data_size = sizeof(struct fl_http_request),
+                       .tx_packet_size = FL_CHUNK_MAX},
+    [PROTOCOL_WEBSOCKET] = {.name = FL_SUBPROTOCOL,
+                            .callback = fl__websocket_callback,
+                            .per_session_data_size = sizeof(struct fl_connection),
+                            .rx_buffer_size = 4096,
+                            .tx_packet_size = FL_CHUNK_MAX},
+    [PROTOCOL_LISTENER] = {.name = "flamelet-listener", .callback = listener_callback},
+    {0},
+};
+
+/* The library's messages are for its developers; the program's stderr is not ours to fill. */
+static void create_context(struct fl_server *server)
+{
+    static const lws_retry_bo_t life_signs = {.secs_since_valid_ping = PING_S, .secs_since_valid_hangup = HANGUP_S};
+    struct lws_context_creation_info info = {
+        .port = CONTEXT_PORT_NO_LISTEN_SERVER,
+        .protocols = protocols,
+        .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_DISABLE_IPV6 | LWS_SERVER_OPTION_VALIDATE_UTF8,
+        .user = server,
+        .headers = &fl__http_headers,
+        .server_string = "flamelet",
+        .vhost_name = "flamelet",
+        .timeout_secs = HTTP_TIMEOUT_S,
+        .keepalive_timeout = KEEPALIVE_S,
+        .retry_and_idle_policy = &life_signs,
+        .fd_limit_per_thread = DESCRIPTORS_MAX,
+        .count_threads = 1,
+    };
+    struct sigaction pipe_action;
+
+    lws_set_log_level(0, NULL);
+    /* Creating a context makes the whole process ignore SIGPIPE. How the program wants it is not ours to say. */
+    sigaction(SIGPIPE, NULL, &pipe_action);
+    server->context = lws_create_context(&info);
+    sigaction(SIGPIPE, &pipe_action, NULL);
+    if (server->context)
+        server->vhost = lws_create_vhost(server->context, &info);
+}
+
+/* Hands the listener to the library, which closes it at its end. */
+static int adopt_listener(struct fl_server *server, int listener)
+{
+    lws_sock_file_fd_type fd = {.filefd = listener};
+
+    if (!fl_fork_guard_add(&server->guard, listener))
+        return FL_ESYSTEM;
+    if (!lws_adopt_descriptor_vhost(server->vhost, LWS_ADOPT_RAW_FILE_DESC, fd, protocols[PROTOCOL_LISTENER].name,
+                                    NULL))
+        return FL_ENOMEM;
+    return 0;
+}
+
+/* The program has ended: everybody is told once more. */
+static void begin_end(struct fl_server *server, uint64_t now)
+{
+    server->ending = true;
+    server->deadline = now + (uint64_t)END_WAIT_MS * NS_PER_MS;
+    fl_service_refresh(&server->service, now, true);
+    for (struct fl_connection *c = server->connections; c; c = c->next) {
+        fl_client_finish(&c->client);
+        lws_callback_on_writable(c->wsi);
+    }
+}
+
+static uint64_t next_due(const struct fl_server *server)
+{
+    uint64_t next = fl_schedule_next(&server->schedule);
+
+    for (const struct fl_connection *c = server->connections; c; c = c->next) {
+        uint64_t tick = fl_client_next_tick(&c->client);
+        next = tick < next ? tick : next;
+    }
+    return server->ending && server->deadline < next ? server->deadline : next;
+}
+
+static void run_due(struct fl_server *server, uint64_t now)
+{
+    if (!server->ending && atomic_load(&server->stopping))
+        begin_end(server, now);
+    if (!server->ending)
+        fl_schedule_run(&server->schedule, server->service.shadow, now);
+    for (struct fl_connection *c = server->connections; c; c = c->next) {
+        if (fl_client_next_tick(&c->client) > now)
+            continue;
+        fl_client_tick(&c->client, now);
+        lws_callback_on_writable(c->wsi);
+    }
+}
+
+/* Ends the wait in lws_service() and no more. */
+static void ring(lws_sorted_usec_list_t *alarm)
+{
+    (void)alarm;
+}
+
+static void sleep_until(uint64_t due)
+{
+    const struct timespec at = {.tv_sec = (time_t)(due / (1000u * NS_PER_MS)),
+                                .tv_nsec = (long)(due % (1000u * NS_PER_MS))};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+}
+
+static void *serve(void *argument)
+{
+    struct fl_server *server = argument;
+
+    pthread_setname_np(pthread_self(), "flamelet");
+    for (;;) {
+        uint64_t now = fl__monotonic_ns();
+        run_due(server, now);
+        if (server->ending && (server->connection_count == 0 || now >= server->deadline))
+            return NULL;
+        uint64_t due = next_due(server);
+        lws_sul_schedule(server->context, 0, &server->alarm, ring,
+                         due > now ? (lws_usec_t)((due - now) / NS_PER_US) : 1);
+        if (lws_service(server->context, 0) < 0)
+            return NULL;
+        /* The library waits in whole milliseconds and spins through the rest, a millisecond of CPU for each time that
+         * something is due. Sleep instead; whoever comes in meanwhile waits that long. */
+        due = next_due(server);
+        now = fl__monotonic_ns();
+        if (due > now && due - now < NS_PER_MS)
+            sleep_until(due);
+    }
+}
+
+/* With all signals blocked from its first instruction, so that none of the program's is ever delivered there. */
+static int start_thread(struct fl_server *server)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+
+    if (pthread_attr_init(&attributes) != 0)
+        return FL_ENOMEM;
+    pthread_attr_setstacksize(&attributes, STACK_SIZE);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&server->thread, &attributes, serve, server);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return error == 0 ? 0 : FL_ESYSTEM;
+}
+
+static void destroy(struct fl_server *server)
+{
+    if (server->context)
+        lws_context_destroy(server->context);
+    fl_pictures_forget(&server->service.pictures);
+    fl_shadow_destroy(server->service.shadow);
+    fl_fork_guard_fini(&server->guard);
+    free(server);
+}
+
+static int fill_in(struct fl_server *server, const struct fl_server_options *options, struct fl_session *session)
+{
+    server->pages = options->pages;
+    server->page_count = options->page_count;
+    server->service.about = options->about;
+    if (options->token) {
+        if (strlen(options->token) != FL_TOKEN_DIGITS)
+            return FL_ERANGE;
+        memcpy(server->service.token, options->token, FL_TOKEN_DIGITS + 1);
+    } else if (fl_token_make(server->service.token) != 0) {
+        return FL_ESYSTEM;
+    }
+    return fl_shadow_create(session, &server->service.shadow);
+}
+
+/* Opens the port and gives it to the library. */
+static int open_port(struct fl_server *server, uint16_t port)
+{
+    int listener = fl_listen(port, &server->port);
+    if (listener < 0)
+        return listener;
+    create_context(server);
+    int error = server->vhost ? adopt_listener(server, listener) : FL_ENOMEM;
+    if (error != 0)
+        close(listener);
+    return error;
+}
+
+int fl_server_start(const struct fl_server_options *options, struct fl_session *session, struct fl_server **server)
+{
+    struct fl_server *s = calloc(1, sizeof *s);
+    if (!s)
+        return FL_ENOMEM;
+    int error = fl_fork_guard_init(&s->guard);
+    if (error != 0) {
+        free(s);
+        return error;
+    }
+    json_object_seed(0);
+    error = fill_in(s, options, session);
+    if (error == 0)
+        error = open_port(s, options->port);
+    if (error == 0)
+        error = start_thread(s);
+    if (error != 0) {
+        destroy(s);
+        return error;
+    }
+    *server = s;
+    return 0;
+}
+
+uint16_t fl_server_port(const struct fl_server *server)
+{
+    return server->port;
+}
+
+const char *fl_server_token(const struct fl_server *server)
+{
+    return server->service.token;
+}
+
+void fl_server_stop(struct fl_server *server)
+{
+    if (!server || atomic_load(&server->guard.orphaned))
+        return;
+    atomic_store(&server->stopping, true);
+    lws_cancel_service(server->context);
+    pthread_join(server->thread, NULL);
+    destroy(server);
+}
