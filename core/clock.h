@@ -37,6 +37,8 @@ extern struct fl_clock fl__clock;
 /* Nanoseconds; each thread of a test has its own clocks and moves them by hand. */
 extern _Thread_local fl_ticks fl_fake_ticks;
 extern _Thread_local uint64_t fl_fake_cpu;
+/* The CPU clock of a thread as others read it, by its system id; NULL: the caller's own fl_fake_cpu. */
+extern uint64_t (*fl_fake_cpu_of)(int tid);
 #endif
 
 /* CLOCK_MONOTONIC in nanoseconds. Any thread. */

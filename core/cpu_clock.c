@@ -264,8 +264,7 @@ fl_ticks fl_cpu_clock_off(struct fl_cpu_clock *clock, fl_ticks interval, fl_tick
 uint64_t fl_cpu_clock_remote(int tid)
 {
 #ifdef FL_FAKE_CLOCK
-    (void)tid;
-    return fl_fake_cpu;
+    return fl_fake_cpu_of ? fl_fake_cpu_of(tid) : fl_fake_cpu;
 #else
     /* The kernel's encoding of a thread's CPU clock (CPUCLOCK_SCHED | CPUCLOCK_PERTHREAD); pthread_getcpuclockid()
      * makes the same from a pthread_t, which we must not use for a thread that may have ended. */

@@ -27,6 +27,11 @@ static struct settled settle(struct fl_thread *thread, fl_ticks now, bool ask)
     return s;
 }
 
+static bool is_poll(const struct fl_task *task, const struct fl_node *node)
+{
+    return atomic_load_explicit(&task->hub, memory_order_relaxed) && fl_node_is_entry(node);
+}
+
 /* Inside the version: writes what was settled. */
 static void write_settled(struct fl_thread *thread, const struct settled *s)
 {
@@ -34,7 +39,7 @@ static void write_settled(struct fl_thread *thread, const struct settled *s)
     fl_ticks since = atomic_load_explicit(&thread->since, memory_order_relaxed);
     fl__add(&node->own, s->interval);
     if (s->off) {
-        bool in_poll = node == thread->idle_node;
+        bool in_poll = is_poll(atomic_load_explicit(&thread->task, memory_order_relaxed), node);
         fl__add(in_poll ? &node->idle : &node->blocked, s->off);
         fl__add(in_poll ? &thread->idle : &thread->blocked, s->off);
     }
@@ -66,14 +71,12 @@ void fl__enter_slow(struct fl_thread *thread, fl_function_id function, bool is_c
 {
     struct fl_node *node = atomic_load_explicit(&thread->node, memory_order_relaxed);
     struct fl_task *task = atomic_load_explicit(&thread->task, memory_order_relaxed);
-    bool first = false;
 
     if (thread->overflow == 0 && node == thread->no_group->root) {
         struct fl_node *root = fl__task_join_group(thread, task, function);
         if (root) {
             fl__move(thread, root, now);
             node = root;
-            first = true;
         }
     }
     struct fl_node *child = thread->overflow ? NULL : fl_node_child(&thread->maker, node, function);
@@ -90,8 +93,6 @@ void fl__enter_slow(struct fl_thread *thread, fl_function_id function, bool is_c
     if (is_call)
         fl__add(&child->calls, 1);
     fl__move(thread, child, now);
-    if (first && atomic_load_explicit(&task->hub, memory_order_relaxed))
-        task->idle_node = thread->idle_node = child;
 }
 
 void fl__leave_slow(struct fl_thread *thread, fl_function_id function, fl_ticks now)
@@ -136,7 +137,7 @@ void fl__slice_end(struct fl_thread *thread, struct fl_task *task, fl_ticks now)
     if (busy > atomic_load_explicit(&task->tree->longest, memory_order_relaxed))
         atomic_store_explicit(&task->tree->longest, busy, memory_order_relaxed);
     if (busy >= thread->session->threshold) {
-        bool sure = thread->longest_interval >= busy / 2 && thread->longest_node != thread->idle_node;
+        bool sure = thread->longest_interval >= busy / 2 && !is_poll(task, thread->longest_node);
         fl_slices_add(&thread->slices,
                       &(struct fl_slice){.task = atomic_load_explicit(&task->id, memory_order_relaxed),
                                          .group = task->tree->group,
@@ -172,7 +173,6 @@ static void begin_slice(struct fl_thread *thread, struct fl_task *task, fl_ticks
     atomic_store_explicit(&thread->slice_idle, atomic_load_explicit(&thread->idle, memory_order_relaxed),
                           memory_order_release);
     thread->overflow = task->overflow;
-    thread->idle_node = task->idle_node;
     thread->longest_interval = 0;
     thread->longest_node = task->at;
 }
@@ -180,7 +180,9 @@ static void begin_slice(struct fl_thread *thread, struct fl_task *task, fl_ticks
 void fl_switch(struct fl_thread *thread, struct fl_task *to, fl_ticks now)
 {
     struct fl_task *from = atomic_load_explicit(&thread->task, memory_order_relaxed);
-    struct settled s = settle(thread, now, false);
+    fl_ticks parked_since = atomic_load_explicit(&to->since, memory_order_relaxed);
+    /* As in settle(): a counter that is some ticks behind must not make `to` wait less than nothing. */
+    struct settled s = settle(thread, now > parked_since ? now : parked_since, false);
 
     assert(atomic_load_explicit(&to->thread, memory_order_relaxed) == thread->index && "a task stays on its thread");
     fl__write_begin(&thread->version);

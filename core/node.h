@@ -12,6 +12,7 @@
 #define FL_NODE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "clock.h"
@@ -59,6 +60,13 @@ static inline fl_node_id fl_node_id_of(const struct fl_node *node)
 {
     const struct fl_node_chunk *chunk = fl_node_chunk_of(node);
     return chunk->index << FL_NODE_BITS | (uint32_t)(node - (const struct fl_node *)(const void *)chunk);
+}
+
+/* Any thread: the node right below a root, a task's entry function. A hub that is off the processor there is idle in its
+ * poll. */
+static inline bool fl_node_is_entry(const struct fl_node *node)
+{
+    return node->up && !node->up->up;
 }
 
 /* The nodes that one thread makes. All functions below: owner thread only. */

@@ -30,6 +30,7 @@ static void read_position(const struct fl_thread *thread, const struct fl_node *
     view->hub = atomic_load_explicit(&thread->hub, memory_order_acquire);
     view->begin = atomic_load_explicit(&thread->begin, memory_order_acquire);
     view->end = atomic_load_explicit(&thread->end, memory_order_acquire);
+    view->in_poll = atomic_load_explicit(&view->task->hub, memory_order_acquire) && fl_node_is_entry(view->node);
     const struct fl_node *node = also ? also : view->node;
     view->own = atomic_load_explicit(&node->own, memory_order_acquire);
     view->node_blocked = atomic_load_explicit(&node->blocked, memory_order_acquire);
@@ -53,8 +54,6 @@ void fl_thread_read(const struct fl_thread *thread, const struct fl_node *also, 
     }
     view->index = thread->index;
     view->node_id = fl_node_id_of(view->node);
-    view->in_poll = view->hub && atomic_load_explicit(&view->task->id, memory_order_acquire) == view->hub &&
-                    view->node->up && !view->node->up->up;
 }
 
 struct fl_open fl_thread_open(const struct fl_thread *thread, const struct fl_thread_view *view, fl_ticks now)
@@ -159,11 +158,10 @@ struct fl_task *fl_task_create(struct fl_thread *thread, fl_ticks now, void *key
     }
     task->at = thread->no_group->root;
     task->tree = thread->no_group;
-    task->idle_node = NULL;
     task->next = NULL;
     task->key = key;
     task->overflow = 0;
-    task->epoch = (uint32_t)atomic_load_explicit(&session->epoch, memory_order_relaxed);
+    task->seeded_epoch = 0;
     fl__add(&task->tree->started, 1);
 
     fl__write_begin(&task->version);
@@ -202,7 +200,10 @@ static void forget_oldest(struct fl_thread *thread)
 
 void fl_task_end(struct fl_thread *thread, struct fl_task *task, fl_ticks now)
 {
-    fl_ticks parked = now - atomic_load_explicit(&task->since, memory_order_relaxed);
+    fl_ticks since = atomic_load_explicit(&task->since, memory_order_relaxed);
+    if (now < since)
+        now = since; /* a counter some ticks behind after a migration */
+    fl_ticks parked = now - since;
     fl__write_begin(&task->version);
     /* From its last switch out to its end it was parked; mostly 0. */
     fl__add(&task->sums.waited, parked);
@@ -224,15 +225,6 @@ void fl_task_end(struct fl_thread *thread, struct fl_task *task, fl_ticks now)
 
 void fl_task_set_hub(struct fl_thread *thread, struct fl_task *task)
 {
-    struct fl_node *node = task->at;
-    if (task == atomic_load_explicit(&thread->task, memory_order_relaxed))
-        node = atomic_load_explicit(&thread->node, memory_order_relaxed);
-    /* Its entry function is the child of the root on its way down. */
-    while (node->up && node->up->up)
-        node = node->up;
-    task->idle_node = node->up ? node : NULL;
-    if (task == atomic_load_explicit(&thread->task, memory_order_relaxed))
-        thread->idle_node = task->idle_node;
     fl__write_begin(&task->version);
     atomic_store_explicit(&task->hub, 1, memory_order_release);
     fl__write_end(&task->version);
@@ -316,7 +308,6 @@ static void begin(struct fl_thread *thread, uint32_t tid, uint32_t name, fl_tick
     atomic_store_explicit(&thread->stop_cpu, 0, memory_order_release);
     atomic_store_explicit(&thread->epoch, atomic_load(&session->epoch), memory_order_release);
     thread->overflow = 0;
-    thread->idle_node = NULL;
     thread->longest_interval = 0;
     thread->longest_node = thread->no_group->root;
 }

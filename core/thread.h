@@ -45,7 +45,6 @@ struct fl_thread {
 
     /* The owner's, at each event too. */
     struct fl_cpu_clock cpu;               /* sync_* are read by others, inside the version */
-    struct fl_node *idle_node;             /* of the current task */
     struct fl_session *session;
     uint32_t overflow;                     /* of the current task */
     uint32_t index;                        /* in the session's threads; ids on the wire are index + 1 */
