@@ -1,5 +1,8 @@
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  test: { include: ["{protocol,model,client,view,app}/test/**/*.test.{ts,tsx}"], environment: "node" },
+  test: {
+    include: ["{protocol,testing,model,client,view,app}/test/**/*.test.{ts,tsx}"],
+    environment: "node",
+  },
 });

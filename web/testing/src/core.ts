@@ -266,6 +266,12 @@ export class Core {
     thread.task = to;
   }
 
+  /** A task that is not current has ended. */
+  end(at: number, thread: ThreadRow, task: TaskRow): void {
+    this.event(at, thread);
+    this.endTask(at, thread, task);
+  }
+
   endThread(at: number, thread: ThreadRow): void {
     this.event(at, thread);
     this.endSlice(at, thread);

@@ -3,3 +3,4 @@ export * from "./core.ts";
 export * from "./picture.ts";
 export * from "./shop.ts";
 export * from "./simulator.ts";
+export * from "./vectors.ts";
