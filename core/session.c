@@ -106,6 +106,21 @@ fl_ticks fl_session_now(const struct fl_session *session)
     return fl_ticks_now() - atomic_load_explicit(&session->paused, memory_order_acquire);
 }
 
+/* Lock held, session not running: the thread's CPU time since the stop is in no number. */
+static void exclude_stop(struct fl_thread *thread)
+{
+    uint64_t cpu = fl_cpu_clock_remote((int)atomic_load(&thread->tid));
+    uint64_t stop_cpu = atomic_load(&thread->stop_cpu);
+    if (cpu > stop_cpu)
+        atomic_fetch_add(&thread->excluded_cpu, cpu - stop_cpu);
+}
+
+/* Lock held, session not running: trace time goes on from where it stands. */
+static void end_pause(struct fl_session *session)
+{
+    atomic_store(&session->paused, fl_ticks_now() - atomic_load(&session->stopped_at));
+}
+
 void fl_session_start(struct fl_session *session)
 {
     pthread_mutex_lock(&session->lock);
@@ -113,12 +128,10 @@ void fl_session_start(struct fl_session *session)
     if (state == FL_SESSION_NEW || state == FL_SESSION_STOPPED) {
         for (uint32_t i = 0; i < atomic_load(&session->thread_count); i++) {
             struct fl_thread *thread = atomic_load(&session->threads[i]);
-            uint64_t cpu = fl_cpu_clock_remote((int)atomic_load(&thread->tid));
-            uint64_t stop_cpu = atomic_load(&thread->stop_cpu);
-            if (atomic_load(&thread->state) == FL_THREAD_LIVES && cpu > stop_cpu && stop_cpu != 0)
-                atomic_fetch_add(&thread->excluded_cpu, cpu - stop_cpu);
+            if (atomic_load(&thread->state) == FL_THREAD_LIVES)
+                exclude_stop(thread);
         }
-        atomic_store(&session->paused, fl_ticks_now() - atomic_load(&session->stopped_at));
+        end_pause(session);
         atomic_fetch_add(&session->epoch, 1);
         atomic_store(&session->state, FL_SESSION_RUNNING);
     }
@@ -156,16 +169,28 @@ void fl_session_end(struct fl_session *session)
 
 void fl_session_resume(struct fl_session *session, struct fl_thread *thread)
 {
+    /* The epoch first: should one more start come in between, the thread comes back once more. */
+    uint64_t epoch = atomic_load(&session->epoch);
     fl_ticks now = fl_session_now(session);
-    uint64_t excluded = atomic_load_explicit(&thread->excluded_cpu, memory_order_relaxed);
 
     fl__write_begin(&thread->version);
-    fl__add(&thread->cpu.sync_cpu, excluded);
-    atomic_store_explicit(&thread->excluded_cpu, 0, memory_order_release);
-    atomic_store_explicit(&thread->epoch, atomic_load(&session->epoch), memory_order_release);
+    fl__add(&thread->cpu.sync_cpu, atomic_exchange(&thread->excluded_cpu, 0));
+    atomic_store_explicit(&thread->epoch, epoch, memory_order_release);
     fl__write_end(&thread->version);
     /* Whatever the rseq word says: it knows nothing of the stop. */
     fl__settle(thread, now);
+}
+
+void fl__session_catch_up(struct fl_session *session, struct fl_thread *thread)
+{
+    bool running = atomic_load(&session->state) == FL_SESSION_RUNNING;
+    if (running && atomic_load(&thread->epoch) == atomic_load(&session->epoch))
+        return;
+    if (!running) {
+        exclude_stop(thread);
+        end_pause(session);
+    }
+    fl_session_resume(session, thread);
 }
 
 void fl_session_lost(const struct fl_session *session, struct fl_lost *lost)

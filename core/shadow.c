@@ -4,6 +4,7 @@
 #include "watch.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int fl_shadow_create(struct fl_session *session, struct fl_shadow **shadow)
 {
@@ -49,13 +50,13 @@ int fl_shadow_refresh(struct fl_shadow *shadow)
     /* A version that nobody has seen yet; kept only if something changed. */
     uint64_t version = shadow->version + 1;
     shadow->dirty = false;
-    shadow->state = (enum fl_session_state)atomic_load_explicit(&shadow->session->state, memory_order_acquire);
+    enum fl_session_state state =
+        (enum fl_session_state)atomic_load_explicit(&shadow->session->state, memory_order_acquire);
+    shadow->dirty |= state != shadow->state;
+    shadow->state = state;
     for (uint32_t i = 0; i < shadow->thread_count; i++)
         fl_thread_read(fl__shadow_thread(shadow, i), NULL, &shadow->views[i]);
     fl__shadow_scan_nodes(shadow, version);
-    /* The nodes that were current when the scan began are taken again, and then the ones that are current now. */
-    for (uint32_t i = 0; i < shadow->thread_count; i++)
-        fl__shadow_first_node(shadow, i, version);
     fl_ticks now = fl_session_now(shadow->session);
     for (uint32_t i = 0; i < shadow->thread_count; i++)
         fl__shadow_thread_row(shadow, i, now, version);
@@ -68,7 +69,7 @@ int fl_shadow_refresh(struct fl_shadow *shadow)
     struct fl_lost lost;
     fl_session_lost(shadow->session, &lost);
     shadow->dirty |= strings != shadow->strings || functions != shadow->functions;
-    shadow->dirty |= shadow->slices_dirty;
+    shadow->dirty |= shadow->slices_dirty || memcmp(&lost, &shadow->lost, sizeof lost) != 0;
     shadow->slices_dirty = false;
     shadow->strings = strings;
     shadow->functions = functions;

@@ -1,6 +1,6 @@
 #include "shadow_read.h"
 
-/* A node whose times had an open interval in them has this as raw_own, so that the next refresh takes it anew. */
+/* A node whose times have an open interval in them has this as raw_own: whatever it turns out to be, it is taken anew. */
 #define OPEN UINT64_MAX
 
 /* Raw words of one node. */
@@ -63,12 +63,16 @@ void fl__shadow_know_node(struct fl_shadow *shadow, fl_node_id id, uint64_t vers
 static void scan_node(struct fl_shadow *shadow, fl_node_id id, const struct fl_node *node, uint64_t version)
 {
     struct fl_shadow_node *row = &shadow->nodes[id];
-    struct raw raw = {.calls = atomic_load_explicit(&node->calls, memory_order_relaxed),
-                      .waited = atomic_load_explicit(&node->waited, memory_order_relaxed),
-                      /* The owner adds to `own` first: read last, it is never smaller than its parts. */
-                      .blocked = atomic_load_explicit(&node->blocked, memory_order_acquire),
-                      .idle = atomic_load_explicit(&node->idle, memory_order_acquire),
-                      .own = atomic_load_explicit(&node->own, memory_order_acquire)};
+    struct raw raw;
+    raw.calls = atomic_load_explicit(&node->calls, memory_order_relaxed);
+    raw.waited = atomic_load_explicit(&node->waited, memory_order_relaxed);
+    raw.blocked = atomic_load_explicit(&node->blocked, memory_order_acquire);
+    raw.idle = atomic_load_explicit(&node->idle, memory_order_acquire);
+    /* The owner adds to `own` first: read last, it is never smaller than its parts. */
+    raw.own = atomic_load_explicit(&node->own, memory_order_acquire);
+    /* A node that was current is taken together with its thread: closed times alone would be a change, and back. */
+    if (row->raw_own == OPEN)
+        return;
     if (row->added == 0)
         fl__shadow_know_node(shadow, id, version);
     else if (raw.own == row->raw_own && raw.calls == row->calls && raw.waited == row->raw_waited &&
@@ -111,9 +115,8 @@ static void take_node(struct fl_shadow *shadow, const struct fl_node *node, cons
         row->raw_own = OPEN;
 }
 
-void fl__shadow_first_node(struct fl_shadow *shadow, uint32_t index, uint64_t version)
+void fl__shadow_left_node(struct fl_shadow *shadow, uint32_t index, const struct fl_node *node, uint64_t version)
 {
-    const struct fl_node *node = shadow->views[index].node;
     struct fl_thread_view view;
     fl_thread_read(fl__shadow_thread(shadow, index), node, &view);
     take_node(shadow, node, &view, &(struct fl_open){0}, version);

@@ -15,8 +15,8 @@ int fl__shadow_reserve(struct fl_shadow *shadow);
 
 /* shadow_nodes.c */
 void fl__shadow_scan_nodes(struct fl_shadow *shadow, uint64_t version);
-/* The node that was current in views[index], as one even version of its thread has it now. */
-void fl__shadow_first_node(struct fl_shadow *shadow, uint32_t index, uint64_t version);
+/* A node that was current and is not now: its times as one even version of thread `index` has them. */
+void fl__shadow_left_node(struct fl_shadow *shadow, uint32_t index, const struct fl_node *node, uint64_t version);
 /* Makes sure that this node is in the shadow (it may be younger than the scan). */
 void fl__shadow_know_node(struct fl_shadow *shadow, fl_node_id id, uint64_t version);
 /* The current node of a view, with the open interval in it. */
@@ -24,7 +24,8 @@ void fl__shadow_current_node(struct fl_shadow *shadow, const struct fl_thread_vi
                              uint64_t version);
 
 /* shadow_tasks.c */
-/* Reads the thread again into views[index], and its row with the open interval up to `now`. */
+/* Reads the thread again into views[index], the nodes that it left meanwhile, the one that is current, and its row with
+ * the open interval up to `now`. */
 void fl__shadow_thread_row(struct fl_shadow *shadow, uint32_t index, fl_ticks now, uint64_t version);
 void fl__shadow_tasks(struct fl_shadow *shadow, fl_ticks now, uint64_t version);
 void fl__shadow_groups(struct fl_shadow *shadow, uint64_t version);

@@ -55,7 +55,13 @@ void fl__shadow_thread_row(struct fl_shadow *shadow, uint32_t index, fl_ticks no
 {
     const struct fl_thread *thread = fl__shadow_thread(shadow, index);
     struct fl_thread_view *view = &shadow->views[index];
+    const struct fl_node *first = view->node, *told = fl_table_row(&shadow->session->nodes, shadow->threads[index].node);
     fl_thread_read(thread, NULL, view);
+    /* After the second look, not before: what was open at the first may be written at any moment up to it. */
+    if (first != view->node)
+        fl__shadow_left_node(shadow, index, first, version);
+    if (shadow->threads[index].node != 0 && told != first && told != view->node)
+        fl__shadow_left_node(shadow, index, told, version);
     if (now < view->since)
         now = view->since; /* it had an event after `now` was read */
     struct fl_open open = fl_thread_open(thread, view, now);

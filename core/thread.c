@@ -139,7 +139,8 @@ static struct fl_task *row_take(struct fl_thread *thread)
             return NULL;
         struct fl_task *rows = fl_table_chunk(&thread->session->tasks, (uint32_t)chunk);
         for (uint32_t i = 1u << FL_TASK_BITS; i-- > 0;) {
-            atomic_init(&rows[i].thread, thread->index);
+            /* The chunk is published already: others may be looking. */
+            atomic_store_explicit(&rows[i].thread, thread->index, memory_order_relaxed);
             row_free(thread, &rows[i]);
         }
     }
@@ -305,7 +306,8 @@ static void begin(struct fl_thread *thread, uint32_t tid, uint32_t name, fl_tick
     atomic_store_explicit(&thread->slice_blocked, 0, memory_order_release);
     atomic_store_explicit(&thread->slice_idle, 0, memory_order_release);
     atomic_store_explicit(&thread->excluded_cpu, 0, memory_order_release);
-    atomic_store_explicit(&thread->stop_cpu, 0, memory_order_release);
+    /* Matters to a thread that begins while the session is stopped: its CPU time until the start is excluded. */
+    atomic_store_explicit(&thread->stop_cpu, atomic_load(&thread->cpu.sync_cpu), memory_order_release);
     atomic_store_explicit(&thread->epoch, atomic_load(&session->epoch), memory_order_release);
     thread->overflow = 0;
     thread->longest_interval = 0;
@@ -330,6 +332,9 @@ struct fl_thread *fl_thread_attach(struct fl_session *session, uint32_t tid, uin
     bool is_new = thread == NULL;
     if (is_new)
         thread = create(session);
+    else
+        while (thread->ended_first)
+            forget_oldest(thread); /* they must not seem to be tasks of the new thread */
     fl_ticks now = fl_session_now(session);
     struct fl_task *task = thread ? fl_task_create(thread, now, NULL) : NULL;
     if (!task) {
@@ -339,7 +344,8 @@ struct fl_thread *fl_thread_attach(struct fl_session *session, uint32_t tid, uin
         pthread_mutex_unlock(&session->lock);
         return NULL;
     }
-    fl_cpu_clock_attach(&thread->cpu, atomic_load(&session->paused));
+    bool running = atomic_load(&session->state) == FL_SESSION_RUNNING;
+    fl_cpu_clock_attach(&thread->cpu, running ? atomic_load(&session->paused) : fl_ticks_now() - now);
     fl__write_begin(&thread->version);
     begin(thread, tid, name, now);
     atomic_store_explicit(&thread->task, task, memory_order_release);
@@ -357,6 +363,7 @@ void fl_thread_detach(struct fl_thread *thread)
 {
     struct fl_session *session = thread->session;
     pthread_mutex_lock(&session->lock);
+    fl__session_catch_up(session, thread);
     struct fl_task *current = atomic_load_explicit(&thread->task, memory_order_relaxed);
     fl_switch(thread, current, fl_session_now(session)); /* to itself: settles what was open */
     fl_ticks now = atomic_load_explicit(&thread->since, memory_order_relaxed);
@@ -367,8 +374,11 @@ void fl_thread_detach(struct fl_thread *thread)
         struct fl_task *rows = fl_table_chunk(&session->tasks, i);
         if (!rows || atomic_load_explicit(&rows[0].thread, memory_order_relaxed) != thread->index)
             continue;
+        /* Row 0 of a chunk that another thread is only filling may still say 0: each row's owner counts. It was written
+         * before the id (release). */
         for (uint32_t row = 0; row < 1u << FL_TASK_BITS; row++)
-            if (atomic_load_explicit(&rows[row].id, memory_order_relaxed) != 0 &&
+            if (atomic_load_explicit(&rows[row].id, memory_order_acquire) != 0 &&
+                atomic_load_explicit(&rows[row].thread, memory_order_relaxed) == thread->index &&
                 atomic_load_explicit(&rows[row].state, memory_order_relaxed) != FL_TASK_ENDED)
                 fl_task_end(thread, &rows[row], now);
     }

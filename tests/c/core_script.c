@@ -5,6 +5,16 @@
 
 struct script script;
 
+static uint64_t cpu_of(int tid)
+{
+    for (uint32_t i = 0; i < atomic_load(&script.session->thread_count); i++) {
+        const struct fl_thread *candidate = atomic_load(&script.session->threads[i]);
+        if ((int)atomic_load(&candidate->tid) == tid)
+            return candidate == script.thread ? fl_fake_cpu : script.cpu[i];
+    }
+    return 0;
+}
+
 void script_begin(const struct fl_session_options *options)
 {
     script = (struct script){0};
@@ -12,9 +22,32 @@ void script_begin(const struct fl_session_options *options)
     fl_fake_cpu = 700;
     assert_int_equal(fl_session_create(options, &script.session), 0);
     assert_int_equal(fl_shadow_create(script.session, &script.shadow), 0);
+    fl_fake_cpu_of = cpu_of;
     fl_session_start(script.session);
     script.thread = fl_thread_attach(script.session, 1001, 0);
     assert_non_null(script.thread);
+}
+
+struct fl_thread *attach(uint32_t tid)
+{
+    script.cpu[script.thread->index] = fl_fake_cpu;
+    fl_fake_cpu = 0;
+    script.thread = fl_thread_attach(script.session, tid, 0);
+    assert_non_null(script.thread);
+    assert_true(script.thread->index < SCRIPT_THREADS);
+    return script.thread;
+}
+
+void drive(struct fl_thread *driven)
+{
+    script.cpu[script.thread->index] = fl_fake_cpu;
+    script.thread = driven;
+    fl_fake_cpu = script.cpu[driven->index];
+}
+
+void detach(void)
+{
+    fl_thread_detach(script.thread);
 }
 
 int script_end(void **state)

@@ -22,10 +22,13 @@
 #include "shadow.h"
 #include "thread.h"
 
+#define SCRIPT_THREADS 32
+
 struct script {
     struct fl_session *session;
     struct fl_shadow *shadow;
-    struct fl_thread *thread; /* whom the functions below drive */
+    struct fl_thread *thread;     /* whom the functions below drive */
+    uint64_t cpu[SCRIPT_THREADS]; /* CPU clocks of the others, by index */
 };
 extern struct script script;
 
@@ -33,6 +36,13 @@ extern struct script script;
 void script_begin(const struct fl_session_options *options);
 /* cmocka teardown: destroys everything. */
 int script_end(void **state);
+
+/* One more thread, which is driven from here on; its CPU clock begins at 0. */
+struct fl_thread *attach(uint32_t tid);
+/* Another thread is driven from here on. While it is not, its CPU clock stands. */
+void drive(struct fl_thread *thread);
+/* The driven thread ends. */
+void detach(void);
 
 /* Time passes: on the processor, off it, or as told for each clock. */
 void busy(uint64_t ns);
