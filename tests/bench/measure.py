@@ -4,56 +4,99 @@ The machine's speed drifts (frequency, neighbours, caches) by more than the diff
 measured in one piece: in every cycle each tool has one round, beside a round of the same loop without any tool, and
 only the difference of the two counts. The order turns round with each cycle, within the pairs and of the tools, so that
 nothing always comes after the same thing.
+
+The rounds run in worker processes, one at a time, while this one waits. One process serves all tools that can be
+switched on and off in it; a tool that can't be, because its choices hold for the life of a process, has its own.
 """
 
 from __future__ import annotations
 
-import gc
+import multiprocessing
+import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Concatenate, ParamSpec, TypeVar
 
 import machine
+import rounds
 from compare import added_by_cycle, comparisons_of, quartiles
-from results import Clock, PythonResult, Settings, Status, ToolResult, WorkloadResult
-from tools import Tool, ToolError
+from results import Clock, PythonResult, Settings, ToolResult, WorkloadResult
+from tools import Tool
 from workloads import Sample, Workload
 
-# After each start and stop CPython rewrites the instructions that run, then specialises them anew.
-WARM_UP: Final = 3000
-# Operations of the runs that check a tool and find out its speed.
-TRIAL: Final = 2000
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+class CrashError(Exception):
+    """A measuring process ended by itself. The message is for the user."""
 
 
 @dataclass
 class Subject:
-    """One tool under one workload: what became of it so far.
-
-    operations: how many make a round. with_tool[i] and without[i] are a pair.
-    """
+    """One tool under one workload, and what became of it so far. pairs: one for each cycle."""
 
     tool: Tool
-    status: Status = "measured"
-    note: str = ""
-    operations: int = TRIAL
-    with_tool: list[Sample] = field(default_factory=list)
-    without: list[Sample] = field(default_factory=list)
+    trial: rounds.Trial
+    pairs: list[rounds.Pair] = field(default_factory=list)
+
+
+class Workers:
+    """The measuring processes by name, each started when first needed. A context manager: they end with it."""
+
+    def __init__(self) -> None:
+        self._pools: dict[str, ProcessPoolExecutor] = {}
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for pool in self._pools.values():
+            pool.shutdown()
+
+    def run(
+        self,
+        function: Callable[Concatenate[str, str, _P], _T],
+        workload: Workload,
+        tool: Tool,
+        *args: _P.args,
+        **kwargs: _P.kwargs,
+    ) -> _T:
+        """Calls a function of rounds.py in the tool's process and waits for its result. Raises CrashError."""
+        pool = self._pools.get(tool.process)
+        if pool is None:
+            # Spawned, as a forked one would inherit what this process has done.
+            context = multiprocessing.get_context("spawn")
+            pool = self._pools[tool.process] = ProcessPoolExecutor(1, context, _leave_interrupts_to_the_parent)
+        try:
+            return pool.submit(function, workload.name, tool.name, *args, **kwargs).result()
+        except BrokenProcessPool as error:
+            raise CrashError(f"the interpreter crashed under {tool.title}, per {workload.operation}") from error
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def measure_all(
     workloads: Iterable[Workload], tools: Iterable[Tool], settings: Settings, progress: Callable[[str], None]
 ) -> PythonResult:
-    """Runs everything in this interpreter; `progress` is told in a few words what is being measured."""
+    """Runs everything with this interpreter; `progress` is told in a few words what is being measured.
+
+    Raises CrashError when the interpreter does not survive a tool.
+    """
     by_name = {tool.name: tool for tool in tools}
     results = []
     samples: list[Sample] = []
-    for workload in workloads:
-        progress(workload.operation)
-        subjects = [Subject(by_name[name]) for name in workload.tools]
-        _measure(workload, subjects, settings)
-        results.append(_result(workload, subjects, settings["clock"]))
-        samples += [sample for subject in subjects for sample in subject.with_tool + subject.without]
+    with Workers() as workers:
+        for workload in workloads:
+            progress(workload.operation)
+            subjects = _measure(workload, [by_name[name] for name in workload.tools], settings, workers)
+            results.append(_result(workload, subjects, settings["clock"]))
+            samples += [sample for subject in subjects for pair in subject.pairs for sample in pair]
     return {
         "python": sys.version.split()[0],
         "build": machine.python_build(),
@@ -63,71 +106,23 @@ def measure_all(
     }
 
 
-def _measure(workload: Workload, subjects: Sequence[Subject], settings: Settings) -> None:
-    unable = workload.missing()
-    for subject in subjects:
-        missing = unable or subject.tool.missing()
-        if missing:
-            subject.status, subject.note = "missing", missing
-        else:
-            _try(workload, subject, settings)
-    able = [subject for subject in subjects if subject.status == "measured"]
-    if not able:
-        return
-    base_operations = _operations(workload.run(TRIAL), settings)
-    gc.collect()
-    gc.disable()
-    try:
-        for cycle in range(settings["rounds"]):
-            backwards = cycle % 2 == 1
-            for subject in reversed(able) if backwards else able:
-                if backwards:
-                    subject.with_tool.append(_round_with(workload, subject))
-                subject.without.append(_round(workload, base_operations))
-                if not backwards:
-                    subject.with_tool.append(_round_with(workload, subject))
-    finally:
-        gc.enable()
+def _measure(workload: Workload, tools: Sequence[Tool], settings: Settings, workers: Workers) -> list[Subject]:
+    subjects = [Subject(tool, workers.run(rounds.trial, workload, tool)) for tool in tools]
+    able = [subject for subject in subjects if subject.trial.status == "measured"]
+    for cycle in range(settings["rounds"]):
+        backwards = cycle % 2 == 1
+        for subject in reversed(able) if backwards else able:
+            operations = (
+                _operations(subject.trial.without_ns, settings),
+                _operations(subject.trial.with_tool_ns, settings),
+            )
+            subject.pairs.append(workers.run(rounds.pair, workload, subject.tool, operations, tool_first=backwards))
+    return subjects
 
 
-def _try(workload: Workload, subject: Subject, settings: Settings) -> None:
-    """Makes sure that the tool sees what happens, and finds out how many operations fill a round."""
-    tool = subject.tool
-    try:
-        tool.start()
-        try:
-            sample = workload.run(TRIAL)
-        finally:
-            tool.stop()
-        code, calls = workload.known_calls(sample)
-        seen = tool.calls_of(code)
-        tool.reset()
-    except ToolError as error:
-        subject.status, subject.note = "failed", str(error)
-        return
-    if seen is not None and seen != calls:
-        subject.status, subject.note = "failed", f"it saw {seen} calls of {code.co_qualname}, not {calls}"
-        return
-    subject.operations = _operations(sample, settings)
-
-
-def _operations(trial: Sample, settings: Settings) -> int:
-    each = max(1.0, trial.cpu_ns / trial.operations)
-    return max(1, round(settings["round_ms"] * 1e6 / each))
-
-
-def _round(workload: Workload, operations: int) -> Sample:
-    workload.run(WARM_UP)
-    return workload.run(operations)
-
-
-def _round_with(workload: Workload, subject: Subject) -> Sample:
-    subject.tool.start()
-    try:
-        return _round(workload, subject.operations)
-    finally:
-        subject.tool.stop()
-        subject.tool.reset()
+def _operations(each_ns: float, settings: Settings) -> int:
+    """How many fill a round."""
+    return max(1, round(settings["round_ms"] * 1e6 / max(1.0, each_ns)))
 
 
 def _result(workload: Workload, subjects: Sequence[Subject], clock: Clock) -> WorkloadResult:
@@ -150,11 +145,11 @@ def _row(subject: Subject, clock: Clock) -> ToolResult:
     return {
         "tool": subject.tool.name,
         "title": subject.tool.title,
-        "status": subject.status,
-        "note": subject.note,
+        "status": subject.trial.status,
+        "note": subject.trial.note,
         "added": None,
-        "with_tool": [_each(sample, clock) for sample in subject.with_tool],
-        "without": [_each(sample, clock) for sample in subject.without],
+        "with_tool": [_each(pair.with_tool, clock) for pair in subject.pairs],
+        "without": [_each(pair.without, clock) for pair in subject.pairs],
         "comparisons": [],
     }
 

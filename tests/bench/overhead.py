@@ -21,7 +21,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 (this file is run by whatever `pyt
 
 import machine
 import report
-from measure import measure_all
+from measure import CrashError, measure_all
 from results import SCHEMA, PythonResult, Report, Settings
 from tools import all_tools
 from workloads import all_workloads
@@ -47,7 +47,10 @@ def main(arguments: list[str]) -> int:
             result["pythons"].append(_measure_under(python, options, settings))
     else:
         workloads = [w for w in all_workloads() if not options.only or w.name in options.only]
-        result["pythons"].append(measure_all(workloads, all_tools(), settings, _progress))
+        try:
+            result["pythons"].append(measure_all(workloads, all_tools(), settings, _progress))
+        except CrashError as error:
+            sys.exit(f"overhead.py: {error}")
     if options.format == "json":
         print(json.dumps(result, indent=1))
     else:
@@ -120,4 +123,7 @@ def _progress(text: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -76,7 +76,9 @@ def _row(row: ToolResult, variants: list[str]) -> Cells:
     against = [_against(by_variant.get(variant)) for variant in variants]
     expected = _expected(row["comparisons"][0]) if row["comparisons"] else ""
     # A note may hold a compiler's output; the cell names the state, the notes below the table say the rest.
-    state = {"measured": "", "missing": "not installed", "failed": "FAILED"}[row["status"]]
+    state = {"measured": "", "missing": "not installed", "unsupported": "not on this machine", "failed": "FAILED"}[
+        row["status"]
+    ]
     return [row["title"], _quartiles(row["added"]) if row["added"] else state, *against, expected]
 
 

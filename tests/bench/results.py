@@ -8,7 +8,8 @@ from typing import Literal, TypedDict
 SCHEMA = 1
 
 Clock = Literal["cpu", "wall"]
-Status = Literal["measured", "missing", "failed"]
+# missing: something must be installed. unsupported: this machine can't do it. failed: it is there and does not work.
+Status = Literal["measured", "missing", "unsupported", "failed"]
 
 
 class Quartiles(TypedDict):

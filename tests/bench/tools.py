@@ -22,14 +22,20 @@ class ToolError(Exception):
     """A tool that is installed does not work as it should; measuring it would give a false figure."""
 
 
+class UnsupportedError(Exception):
+    """A tool refuses to work on this machine, in its own words."""
+
+
 class Tool(ABC):
-    """Something that can be switched on and off in this process, again and again.
+    """Something that can be switched on and off in a process, again and again.
 
     name: the key in JSON and in a workload's list. title: the table's words for it.
+    process: tools with the same one share a measuring process. Its name means nothing.
     """
 
     name: str
     title: str
+    process = "shared"
 
     def missing(self) -> str:
         """What keeps it from running here and how to mend that; "" when nothing."""
@@ -37,7 +43,7 @@ class Tool(ABC):
 
     @abstractmethod
     def start(self) -> None:
-        """Switches it on, with nothing recorded yet. Raises ToolError when its hooks are not in place after that."""
+        """Switches it on. Raises UnsupportedError, or ToolError when its hooks are not in place after that."""
 
     @abstractmethod
     def stop(self) -> None:
@@ -48,7 +54,7 @@ class Tool(ABC):
         return
 
     def calls_of(self, code: CodeType) -> int | None:
-        """How many calls of `code` it recorded since `start`; None for a tool that records nothing."""
+        """How many calls of `code` it has recorded so far, while it is off; None for a tool that records nothing."""
         return None
 
 
@@ -125,7 +131,8 @@ class Tracer(Tool):
 class Flamelet(Tool):
     """flamelet as `flamelet run` has it, less the server: every call, exact.
 
-    clock: "rseq" or "short", the way in which it knows the thread's CPU time.
+    clock: "rseq" or "short", the way in which it knows the thread's CPU time. It is chosen once for the life of a
+    process, so each way has a process of its own.
     """
 
     _CLOCK_VARIABLE = "FLAMELET_CPU_CLOCK"
@@ -133,7 +140,9 @@ class Flamelet(Tool):
     def __init__(self, clock: str, title: str) -> None:
         self.name = f"flamelet-{clock}"
         self.title = title
+        self.process = self.name
         self._clock = clock
+        self._started = False
 
     def missing(self) -> str:
         try:
@@ -146,13 +155,18 @@ class Flamelet(Tool):
         os.environ[self._CLOCK_VARIABLE] = self._clock
         try:
             importlib.import_module("flamelet").start(serve=False)
+        except RuntimeError as error:  # the clock that we force may not exist here
+            raise UnsupportedError(str(error)) from error
         finally:
             del os.environ[self._CLOCK_VARIABLE]
+        self._started = True
 
     def stop(self) -> None:
         importlib.import_module("flamelet").stop()
 
     def calls_of(self, code: CodeType) -> int | None:
+        if not self._started:
+            return 0
         snapshot = importlib.import_module("flamelet").snapshot()
         if self._clock not in snapshot.clock:
             raise ToolError(f"flamelet runs with the clock {snapshot.clock}, not with {self._clock}")

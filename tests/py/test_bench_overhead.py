@@ -36,15 +36,45 @@ ROWS = {
 }
 
 
-def run_overhead(
-    *arguments: str, interpreter: tuple[str, ...] = (sys.executable,), modules: Path | None = None
-) -> subprocess.CompletedProcess[str]:
-    """Runs the program with tiny rounds; `modules` is a directory to import from before all others."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    if modules is not None:
-        environment["PYTHONPATH"] = str(modules)
-    command = [*interpreter, str(OVERHEAD), f"--rounds={ROUNDS}", "--round-ms=0.2", *arguments]
+def run_overhead(*arguments: str, only_modules: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs the program with tiny rounds. With `only_modules` it can import the standard library and that directory."""
+    command = [str(OVERHEAD), f"--rounds={ROUNDS}", "--round-ms=0.2", *arguments]
+    environment = dict(os.environ)
+    if only_modules is None:
+        command = [sys.executable, *command]
+    else:
+        command = [sys.executable, "-S", *command]
+        environment["PYTHONPATH"] = str(only_modules)
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=300)
+
+
+def write_flamelet(directory: Path, start: str) -> None:
+    """Writes a stand-in with as much of flamelet's API as the program uses; its start() does what `start` says."""
+    (directory / "flamelet.py").write_text(
+        f"""
+import collections, os, sys
+from types import SimpleNamespace
+
+calls = collections.Counter()
+clock = ""
+
+def hook(frame, event, argument):
+    if event == "call":
+        calls[frame.f_code] += 1
+
+def start(serve):
+    global clock
+    clock = clock or "tsc+" + os.environ["FLAMELET_CPU_CLOCK"]  # like flamelet's: for the life of the process
+    {start}
+
+def stop():
+    sys.setprofile(None)
+
+def snapshot():
+    rows = [SimpleNamespace(file=c.co_filename, line=c.co_firstlineno, calls=n) for c, n in calls.items()]
+    return SimpleNamespace(clock=clock, functions=rows)
+"""
+    )
 
 
 def rows_of(report: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
@@ -77,7 +107,8 @@ def test_measures_every_tool_under_every_workload() -> None:
     # WHEN the program measures everything
     result = run_overhead("--json")
 
-    # THEN every row is there and has figures, but for flamelet's where it is not installed
+    # THEN every row is there and has figures, but for flamelet's where it is not installed, and for a clock of it that
+    # only some machines have
     assert result.returncode == 0, result.stderr
     report = json.loads(result.stdout)
     rows = rows_of(report)
@@ -86,7 +117,7 @@ def test_measures_every_tool_under_every_workload() -> None:
         if tool in FLAMELET_ROWS and not has_flamelet:
             assert row["status"] == "missing"
             assert "pip install" in row["note"]
-        else:
+        elif not (tool == "flamelet-rseq" and row["status"] == "unsupported"):
             assert_measured(row)
     (python,) = report["pythons"]
     assert python["python"] == sys.version.split()[0]
@@ -95,20 +126,26 @@ def test_measures_every_tool_under_every_workload() -> None:
         assert workload["without_tool"]["q1"] > 0
 
 
-def test_compares_flamelet_with_every_other_tool() -> None:
-    # GIVEN a run of the calls alone
-    rows = rows_of(json.loads(run_overhead("--json", "--only=calls").stdout))
+def test_compares_flamelet_with_every_other_tool(tmp_path: Path) -> None:
+    # GIVEN a stand-in for flamelet that counts calls, and neither greenlet nor yappi
+    write_flamelet(tmp_path, start="sys.setprofile(hook)")
 
-    # WHEN its comparisons are read
+    # WHEN the calls are measured
+    result = run_overhead("--json", "--only=calls", only_modules=tmp_path)
+
+    # THEN each tool but flamelet has a comparison for each of flamelet's rows, worked out from what both added in each
+    # cycle, and without a value where one was not measured
+    assert result.returncode == 0, result.stderr
+    rows = rows_of(json.loads(result.stdout))
+    for tool in ("floor", "cprofile", *FLAMELET_ROWS):
+        assert_measured(rows["calls", tool])
     for (_, tool), row in rows.items():
         comparisons = row["comparisons"]
-
-        # THEN each tool but flamelet has one for each of flamelet's rows, worked out from what both added in each cycle
         assert [c["flamelet"] for c in comparisons] == ([] if tool in FLAMELET_ROWS else list(FLAMELET_ROWS))
         for comparison in comparisons:
             assert comparison["expected"] is not None
             ours, theirs = added(rows["calls", comparison["flamelet"]]), added(row)
-            if not ours:
+            if not theirs:
                 assert comparison["value"] is None
                 continue
             values = [a - b if tool == "floor" else a / b for a, b in zip(ours, theirs, strict=True)]
@@ -149,13 +186,10 @@ def test_measures_under_each_interpreter_that_is_named() -> None:
         assert_measured(python["workloads"][0]["tools"][0])
 
 
-def test_says_what_is_missing_and_measures_the_rest() -> None:
-    # GIVEN an interpreter without any installed package
-    bare = (sys.executable, "-S")
-
-    # WHEN the program runs
-    as_json = run_overhead("--json", interpreter=bare)
-    as_text = run_overhead(interpreter=bare)
+def test_says_what_is_missing_and_measures_the_rest(tmp_path: Path) -> None:
+    # GIVEN an interpreter without any installed package WHEN the program runs
+    as_json = run_overhead("--json", only_modules=tmp_path)
+    as_text = run_overhead(only_modules=tmp_path)
 
     # THEN what needs no package is measured, and each other row names the command that mends it
     assert as_json.returncode == as_text.returncode == 0, as_json.stderr
@@ -171,15 +205,10 @@ def test_says_what_is_missing_and_measures_the_rest() -> None:
 
 def test_a_profiler_that_sees_nothing_is_not_measured(tmp_path: Path) -> None:
     # GIVEN a flamelet that does nothing at all, which would look wonderfully cheap
-    (tmp_path / "flamelet.py").write_text(
-        "import os, types\n"
-        "def start(serve): global clock; clock = os.environ['FLAMELET_CPU_CLOCK']\n"
-        "def stop(): pass\n"
-        "def snapshot(): return types.SimpleNamespace(clock='tsc+' + clock, functions=[])\n"
-    )
+    write_flamelet(tmp_path, start="pass")
 
     # WHEN the program runs with it
-    result = run_overhead("--json", "--only=calls", interpreter=(sys.executable, "-S"), modules=tmp_path)
+    result = run_overhead("--json", "--only=calls", only_modules=tmp_path)
 
     # THEN it is told apart from a fast one
     assert result.returncode == 1
@@ -188,6 +217,37 @@ def test_a_profiler_that_sees_nothing_is_not_measured(tmp_path: Path) -> None:
         assert row["status"] == "failed"
         assert "it saw 0 calls" in row["note"]
         assert row["added"] is None
+
+
+def test_a_clock_that_the_machine_lacks_is_told_in_flamelets_words(tmp_path: Path) -> None:
+    # GIVEN a flamelet that refuses one of its clocks
+    refusal = "if clock == 'tsc+rseq': raise RuntimeError('no rseq here')"
+    write_flamelet(tmp_path, start=f"{refusal}\n    sys.setprofile(hook)")
+
+    # WHEN the program runs with it
+    result = run_overhead("--json", "--only=calls", only_modules=tmp_path)
+
+    # THEN that row gives the reason, and the other clock is measured
+    assert result.returncode == 0, result.stderr
+    rows = rows_of(json.loads(result.stdout))
+    assert (rows["calls", "flamelet-rseq"]["status"], rows["calls", "flamelet-rseq"]["note"]) == (
+        "unsupported",
+        "no rseq here",
+    )
+    assert_measured(rows["calls", "flamelet-short"])
+
+
+def test_a_tool_that_crashes_the_interpreter_is_named(tmp_path: Path) -> None:
+    # GIVEN a flamelet that takes the interpreter down
+    write_flamelet(tmp_path, start="os._exit(9)")
+
+    # WHEN the program runs with it
+    result = run_overhead("--only=calls", only_modules=tmp_path)
+
+    # THEN the last words name it
+    assert result.returncode == 1
+    assert "the interpreter crashed under flamelet (rseq), per Python call and return" in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 @pytest.mark.parametrize(
