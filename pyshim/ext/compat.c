@@ -1,0 +1,86 @@
+#include "compat.h"
+
+Py_ssize_t fl_compat_code_slot = -1;
+bool fl_compat_code_slot_direct;
+
+#if PY_VERSION_HEX < 0x030c0000
+#define PyUnstable_Eval_RequestCodeExtraIndex _PyEval_RequestCodeExtraIndex
+#define PyUnstable_Code_GetExtra              _PyCode_GetExtra
+#define PyUnstable_Code_SetExtra              _PyCode_SetExtra
+#endif
+
+uint32_t fl_compat_code_slot_get_by_api(PyCodeObject *code)
+{
+    void *value = NULL;
+    if (PyUnstable_Code_GetExtra((PyObject *)code, fl_compat_code_slot, &value) != 0)
+        PyErr_Clear();
+    return (uint32_t)(uintptr_t)value;
+}
+
+int fl_compat_code_slot_set(PyCodeObject *code, uint32_t function)
+{
+    /* The id itself is stored, not a pointer: there is nothing to free with the code. */
+    return PyUnstable_Code_SetExtra((PyObject *)code, fl_compat_code_slot, (void *)(uintptr_t)function);
+}
+
+int fl_compat_code_slot_init(void)
+{
+    if (fl_compat_code_slot >= 0)
+        return 0;
+    fl_compat_code_slot = PyUnstable_Eval_RequestCodeExtraIndex(NULL);
+    if (fl_compat_code_slot < 0) {
+        PyErr_SetString(PyExc_RuntimeError, "flamelet: no free slot for data on code objects; other tools that use "
+                                            "them (debuggers, profilers) took all 255");
+        return -1;
+    }
+    PyCodeObject *probe = PyCode_NewEmpty("flamelet", "probe", 1);
+    if (!probe)
+        return -1;
+    const uint32_t value = 0x5a5a5au;
+    if (fl_compat_code_slot_set(probe, value) != 0) {
+        Py_DECREF(probe);
+        return -1;
+    }
+    fl_compat_code_slot_direct = true;
+    fl_compat_code_slot_direct = fl_compat_code_slot_get(probe) == value;
+    Py_DECREF(probe);
+    return 0;
+}
+
+const char *fl_compat_utf8(PyObject *string, Py_ssize_t *length, PyObject **hold)
+{
+    *hold = NULL;
+    if (!string || !PyUnicode_Check(string))
+        return NULL;
+    const char *text = PyUnicode_AsUTF8AndSize(string, length);
+    if (text)
+        return text;
+    PyErr_Clear(); /* lone surrogates */
+    PyObject *bytes = PyUnicode_AsEncodedString(string, "utf-8", "backslashreplace");
+    if (!bytes) {
+        PyErr_Clear();
+        return NULL;
+    }
+    *hold = bytes;
+    *length = PyBytes_GET_SIZE(bytes);
+    return PyBytes_AS_STRING(bytes);
+}
+
+PyObject *fl_compat_instance_dict(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    /* 3.12+ with a managed dictionary: the offset is -1, and asking would make the dictionary. */
+    if (type->tp_dictoffset <= 0)
+        return NULL;
+    PyObject *dict = *(PyObject **)(void *)((char *)object + type->tp_dictoffset);
+    return dict && PyDict_CheckExact(dict) ? dict : NULL;
+}
+
+PyObject *fl_compat_type_dict(PyTypeObject *type)
+{
+#if PY_VERSION_HEX >= 0x030c0000
+    return PyType_GetDict(type);
+#else
+    return Py_XNewRef(type->tp_dict);
+#endif
+}

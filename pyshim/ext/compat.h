@@ -1,0 +1,60 @@
+/*
+ * compat.h: everything that differs between CPython versions, in one place. The rest of the extension has no version
+ * checks but for which event source is compiled (hooks.h).
+ */
+#ifndef FL_COMPAT_H
+#define FL_COMPAT_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#if PY_VERSION_HEX < 0x030b0000
+#error "flamelet needs CPython 3.11 or newer"
+#endif
+#ifdef Py_GIL_DISABLED
+#error "flamelet does not support free-threaded builds of CPython yet: use the ordinary build"
+#endif
+
+/* 3.12 brought sys.monitoring; before it there is the profile function. */
+#define FL_HAVE_MONITORING (PY_VERSION_HEX >= 0x030c0000)
+
+/*
+ * A code object's extra slot holds the function id of the code, 0 where it was not seen yet. One slot per process,
+ * requested once: CPython never takes them back. GIL.
+ */
+int fl_compat_code_slot_init(void); /* 0, or -1 with an exception set */
+int fl_compat_code_slot_set(PyCodeObject *code, uint32_t function);
+
+/* How CPython lays the extra slots out; private to it, so fl_compat_code_slot_init() checks that a value written through
+ * the API is found here, and else the API is used for reading too. */
+struct fl_compat_code_extra {
+    Py_ssize_t size;
+    void *slots[1];
+};
+extern Py_ssize_t fl_compat_code_slot;
+extern bool fl_compat_code_slot_direct;
+uint32_t fl_compat_code_slot_get_by_api(PyCodeObject *code);
+
+static inline uint32_t fl_compat_code_slot_get(PyCodeObject *code)
+{
+    if (__builtin_expect(!fl_compat_code_slot_direct, 0))
+        return fl_compat_code_slot_get_by_api(code);
+    const struct fl_compat_code_extra *extra = code->co_extra;
+    if (!extra || extra->size <= fl_compat_code_slot)
+        return 0;
+    return (uint32_t)(uintptr_t)extra->slots[fl_compat_code_slot];
+}
+
+/* The bytes of a str as UTF-8, what has no UTF-8 escaped with backslashes. `hold` keeps them alive: decref it after
+ * use (it may be NULL). NULL, no exception set, where memory is at its end. */
+const char *fl_compat_utf8(PyObject *string, Py_ssize_t *length, PyObject **hold);
+
+/* The instance dictionary that an object already has, borrowed, or NULL: none is made, no user code runs. */
+PyObject *fl_compat_instance_dict(PyObject *object);
+
+/* The dictionary of a type, a new reference or NULL. */
+PyObject *fl_compat_type_dict(PyTypeObject *type);
+
+#endif

@@ -1,0 +1,80 @@
+#include "engine.h"
+#include "error.h"
+#include "greenlets.h"
+#include "hooks.h"
+#include "threads.h"
+
+struct fl_engine fl_engine = {.generation = 1};
+
+static int create_session(const struct fl_session_options *options)
+{
+    int error = fl_session_create(options, &fl_engine.session);
+    if (error == FL_ESTATE) {
+        PyErr_SetString(PyExc_RuntimeError, "flamelet: the clock that was asked for does not exist on this machine "
+                                            "(FLAMELET_CLOCK, FLAMELET_CPU_CLOCK); leave it at \"auto\"");
+        return -1;
+    }
+    if (error != 0) {
+        PyErr_Format(PyExc_RuntimeError, "flamelet: %s", fl_error_text(error));
+        return -1;
+    }
+    return 0;
+}
+
+int fl_engine_start(const struct fl_engine_options *options)
+{
+    if (fl_engine.ended) {
+        PyErr_SetString(PyExc_RuntimeError, "flamelet: the program has ended");
+        return -1;
+    }
+    if (fl_engine.running)
+        return 0;
+    if (fl_compat_code_slot_init() != 0)
+        return -1;
+    if (!fl_engine.session && create_session(&options->session) != 0)
+        return -1;
+    fl_engine.builtins = options->builtins;
+    /* Trace time first: from its first event on a thread compares the session's epoch with its own. */
+    fl_session_start(fl_engine.session);
+    fl_greenlets_notice();
+    if (fl_hooks_install(options->builtins) != 0) {
+        fl_session_stop(fl_engine.session);
+        return -1;
+    }
+    fl_engine.running = true;
+    fl_engine.generation++;
+    /* This thread knows where it stands now; the others find out at their first event. */
+    (void)fl_thread_find(options->seed ? FL_SEED_ALL : FL_SEED_NONE);
+    return 0;
+}
+
+int fl_engine_stop(void)
+{
+    if (!fl_engine.running)
+        return 0;
+    fl_engine.running = false;
+    fl_session_stop(fl_engine.session);
+    int error = fl_hooks_remove();
+    fl_greenlets_remove_here();
+    return error;
+}
+
+int fl_engine_end(void)
+{
+    int error = fl_engine_stop();
+    fl_engine.ended = true;
+    if (fl_engine.session)
+        fl_session_end(fl_engine.session);
+    return error;
+}
+
+void fl_engine_after_fork_in_child(void)
+{
+    /* The parent's tables are a copy whose other writers are gone; the child starts clean and quiet. They are not
+     * freed: another thread may have held a lock of theirs when it vanished. */
+    fl_engine.running = false;
+    fl_engine.session = NULL;
+    fl_engine.ended = false;
+    fl_engine.generation++;
+    fl_threads_after_fork_in_child();
+}

@@ -1,0 +1,332 @@
+#include "greenlets.h"
+#include "callback.h"
+#include "event.h"
+#include "functions.h"
+#include "hash.h"
+#include "threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Slots of greenlet's C API capsule, a stable list since greenlet 1.0. */
+enum { API_GET_CURRENT = 4, API_ACTIVE = 10, API_GET_PARENT = 11 };
+
+/* What greenlet offers, once it is imported. The module lives as long as the process. */
+static struct {
+    PyObject *settrace;                  /* owned; NULL until greenlet is noticed */
+    PyObject *(*get_current)(void);      /* new reference; may run Python (it empties greenlet's list of deaths) */
+    PyObject *(*get_parent)(PyObject *); /* new reference, NULL for a thread's main greenlet */
+    int (*is_active)(PyObject *);        /* started and not ended */
+} api;
+
+/* Tasks of one thread by the address of their greenlet: open addressing, tombstones left by the dead. */
+struct fl_greenlets {
+    struct fl_task **tasks; /* task->key is the address; NULL free; &tombstone was deleted */
+    uint32_t capacity, filled;
+    PyObject *previous;     /* owned: the tracer that was there before ours, or NULL */
+    uint64_t epoch;         /* of the session, when the tracer was installed; 0: it is not */
+    bool inside;            /* in the tracer: two tracers that chain to each other must not go round for ever */
+};
+
+static struct fl_task tombstone;
+static PyObject *tracer; /* the one callable, shared by all threads */
+static PyObject *key_name;
+
+static bool grow(struct fl_greenlets *greenlets)
+{
+    uint32_t capacity = greenlets->capacity;
+    uint32_t alive = 0;
+    for (uint32_t i = 0; i < greenlets->capacity; i++)
+        alive += greenlets->tasks[i] && greenlets->tasks[i] != &tombstone;
+    if (capacity == 0)
+        capacity = 64;
+    else if (alive >= capacity / 4)
+        capacity *= 2; /* else the tombstones are what filled it: same size */
+    struct fl_task **tasks = calloc(capacity, sizeof(struct fl_task *));
+    if (!tasks)
+        return false;
+    for (uint32_t i = 0; i < greenlets->capacity; i++) {
+        struct fl_task *task = greenlets->tasks[i];
+        if (!task || task == &tombstone)
+            continue;
+        uint32_t at = (uint32_t)fl_hash_mix((uintptr_t)task->key) & (capacity - 1);
+        while (tasks[at])
+            at = (at + 1) & (capacity - 1);
+        tasks[at] = task;
+    }
+    free(greenlets->tasks);
+    greenlets->tasks = tasks;
+    greenlets->capacity = capacity;
+    greenlets->filled = alive;
+    return true;
+}
+
+static struct fl_task **slot_of(const struct fl_greenlets *greenlets, const void *greenlet)
+{
+    uint32_t at = (uint32_t)fl_hash_mix((uintptr_t)greenlet) & (greenlets->capacity - 1);
+    while (greenlets->tasks[at] && (greenlets->tasks[at] == &tombstone || greenlets->tasks[at]->key != greenlet))
+        at = (at + 1) & (greenlets->capacity - 1);
+    return &greenlets->tasks[at];
+}
+
+static bool insert(struct fl_greenlets *greenlets, struct fl_task *task)
+{
+    if (greenlets->filled >= greenlets->capacity / 2 && !grow(greenlets))
+        return false;
+    *slot_of(greenlets, task->key) = task;
+    greenlets->filled++;
+    return true;
+}
+
+/* gevent's Hub, or a class made from it; by names, without running code. eventlet's is told by its entry function. */
+static bool is_hub(PyObject *greenlet)
+{
+    PyObject *mro = Py_TYPE(greenlet)->tp_mro;
+    for (Py_ssize_t i = 0; mro && i < PyTuple_GET_SIZE(mro); i++) {
+        PyTypeObject *type = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
+        if (strcmp(type->tp_name, "Hub") != 0)
+            continue;
+        PyObject *dict = fl_compat_type_dict(type);
+        PyObject *module = dict ? PyDict_GetItemString(dict, "__module__") : NULL;
+        bool found = module && PyUnicode_Check(module) &&
+                     (PyUnicode_CompareWithASCIIString(module, "gevent.hub") == 0 ||
+                      PyUnicode_CompareWithASCIIString(module, "gevent._hub") == 0);
+        Py_XDECREF(dict);
+        if (found)
+            return true;
+    }
+    return false;
+}
+
+static struct fl_task *add_task(struct fl_ext_thread *ext, PyObject *greenlet, fl_ticks now)
+{
+    struct fl_thread *thread = ext->core;
+    struct fl_task *task = fl_task_create(thread, now, greenlet);
+    if (!task)
+        return NULL;
+    if (!insert(ext->greenlets, task)) {
+        fl_task_end(thread, task, now);
+        return NULL;
+    }
+    /* A name that was given is in the instance's dictionary; asking the property would make one up, and allocate. */
+    PyObject *dict = fl_compat_instance_dict(greenlet);
+    PyObject *name = dict ? PyDict_GetItemWithError(dict, key_name) : NULL;
+    if (name && PyUnicode_CheckExact(name))
+        fl_task_set_name(task, fl_string_of(name));
+    if (is_hub(greenlet))
+        fl_task_set_hub(thread, task);
+    fl_thread_name(ext);
+    return task;
+}
+
+/* After a switch from `origin` to `target`. */
+static void switched(struct fl_ext_thread *ext, PyObject *origin, PyObject *target)
+{
+    struct fl_thread *thread = ext->core;
+    struct fl_greenlets *greenlets = ext->greenlets;
+    fl_ticks now = fl_now(thread);
+
+    if (origin == target)
+        return; /* to itself, or to a dead one: nothing moved */
+    struct fl_task *to = *slot_of(greenlets, target);
+    if (__builtin_expect(!to, 0)) {
+        to = add_task(ext, target, now);
+        if (!to)
+            return; /* counted; its time stays with the task that was current */
+    }
+    fl_switch(thread, to, now);
+    uint32_t epoch = (uint32_t)atomic_load_explicit(&fl_engine.session->epoch, memory_order_relaxed);
+    if (__builtin_expect(to->seeded_epoch != epoch, 0)) {
+        /* First seen since the start: it may have been parked in the middle of its stack. No frames: it just begins. */
+        to->seeded_epoch = epoch;
+        fl_forget_stack(thread, now);
+        fl_thread_seed(thread, FL_SEED_ALL);
+    }
+    if (!api.is_active(origin)) {
+        struct fl_task **slot = slot_of(greenlets, origin);
+        if (*slot && *slot != thread->main) {
+            fl_task_end(thread, *slot, now);
+            *slot = &tombstone;
+        }
+    }
+}
+
+static int call_settrace(PyObject *callable, PyObject **previous)
+{
+    *previous = PyObject_CallOneArg(api.settrace, callable ? callable : Py_None);
+    if (!*previous)
+        return -1;
+    if (*previous == Py_None)
+        Py_CLEAR(*previous);
+    return 0;
+}
+
+/* Takes our tracer off the calling thread. */
+static void remove_from_inside(struct fl_greenlets *greenlets)
+{
+    PyObject *top;
+    if (call_settrace(greenlets->previous, &top) != 0) {
+        PyErr_Clear();
+        return;
+    }
+    if (top && top != tracer) {
+        /* Another tool's tracer was put on top of ours and chains to it: it stays, and ours only passes calls on. */
+        Py_XDECREF(PyObject_CallOneArg(api.settrace, top));
+        PyErr_Clear();
+    } else {
+        Py_CLEAR(greenlets->previous);
+        greenlets->epoch = 0;
+    }
+    Py_XDECREF(top);
+}
+
+/* The tracer: tracer(event, (origin, target)). Must not raise: greenlet would drop it and throw that into the target. */
+static PyObject *on_switch(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    (void)self;
+    (void)kwnames;
+    struct fl_ext_thread *ext = fl_thread_cell.ext;
+    struct fl_greenlets *greenlets = ext ? ext->greenlets : NULL;
+    if (!greenlets || greenlets->inside || PyVectorcall_NARGS(nargsf) != 2 || !PyTuple_CheckExact(args[1]) ||
+        PyTuple_GET_SIZE(args[1]) != 2)
+        Py_RETURN_NONE;
+
+    PyObject *previous = Py_XNewRef(greenlets->previous);
+    if (__builtin_expect(fl_engine.running, 1)) {
+        /* Brings this thread up to date after a restart; mostly one comparison. */
+        if (fl_thread_here(FL_SEED_ALL))
+            switched(ext, PyTuple_GET_ITEM(args[1], 0), PyTuple_GET_ITEM(args[1], 1));
+    } else if (greenlets->epoch != 0) {
+        remove_from_inside(greenlets);
+    }
+    if (!previous)
+        Py_RETURN_NONE;
+    /* As if we were not there: what it raises goes where it would have gone. */
+    greenlets->inside = true;
+    PyObject *result = PyObject_Vectorcall(previous, args, (size_t)PyVectorcall_NARGS(nargsf), NULL);
+    greenlets->inside = false;
+    if (!result) {
+        /* greenlet drops a tracer that raises: it would have dropped that one, and drops ours now. */
+        Py_CLEAR(greenlets->previous);
+        greenlets->epoch = 0;
+        fl__add(&ext->core->displaced, 1);
+    }
+    Py_DECREF(previous);
+    return result;
+}
+
+void fl_greenlets_notice(void)
+{
+    if (api.settrace)
+        return;
+    PyObject *modules = PyImport_GetModuleDict();
+    PyObject *module = modules ? PyDict_GetItemString(modules, "greenlet._greenlet") : NULL;
+    PyObject *globals = module && PyModule_Check(module) ? PyModule_GetDict(module) : NULL;
+    PyObject *capsule = globals ? PyDict_GetItemString(globals, "_C_API") : NULL;
+    PyObject *settrace = globals ? PyDict_GetItemString(globals, "settrace") : NULL;
+    if (!capsule || !settrace || !PyCapsule_IsValid(capsule, "greenlet._C_API"))
+        return; /* not imported, or in the middle of it */
+    void **slots = PyCapsule_GetPointer(capsule, "greenlet._C_API");
+    /* Function pointers through void *: how the capsule hands them out. */
+    memcpy(&api.get_current, &slots[API_GET_CURRENT], sizeof api.get_current);
+    memcpy(&api.get_parent, &slots[API_GET_PARENT], sizeof api.get_parent);
+    memcpy(&api.is_active, &slots[API_ACTIVE], sizeof api.is_active);
+    api.settrace = Py_NewRef(settrace);
+    if (fl_engine.session)
+        atomic_store(&fl_engine.session->switches, true);
+    fl_engine.generation++;
+}
+
+/* Makes the task of the current greenlet current. True when it is another than before. */
+static bool sync_current(struct fl_ext_thread *ext)
+{
+    struct fl_thread *thread = ext->core;
+    PyObject *current = api.get_current();
+    if (!current) {
+        PyErr_Clear();
+        return false;
+    }
+    PyObject *top = Py_NewRef(current), *parent;
+    while ((parent = api.get_parent(top)) != NULL) {
+        Py_DECREF(top);
+        top = parent;
+    }
+    PyErr_Clear();
+    struct fl_task *before = atomic_load_explicit(&thread->task, memory_order_relaxed);
+    struct fl_task *task = *slot_of(ext->greenlets, top);
+    if (!task) {
+        thread->main->key = top; /* the thread's own stack is its main greenlet's */
+        (void)insert(ext->greenlets, thread->main);
+    }
+    if (current != top) {
+        fl_ticks now = fl_now(thread);
+        task = *slot_of(ext->greenlets, current);
+        if (!task)
+            task = add_task(ext, current, now);
+        if (task)
+            fl_switch(thread, task, now);
+    } else if (before != thread->main) {
+        fl_switch(thread, thread->main, fl_now(thread));
+    }
+    Py_DECREF(top);
+    Py_DECREF(current); /* never the last reference: it is running */
+    return before != atomic_load_explicit(&thread->task, memory_order_relaxed);
+}
+
+bool fl_greenlets_install(struct fl_ext_thread *ext)
+{
+    uint64_t epoch = atomic_load_explicit(&fl_engine.session->epoch, memory_order_relaxed);
+    if (!api.settrace)
+        return false;
+    atomic_store(&fl_engine.session->switches, true);
+    if (!ext->greenlets) {
+        ext->greenlets = calloc(1, sizeof *ext->greenlets);
+        if (!ext->greenlets || !grow(ext->greenlets)) {
+            free(ext->greenlets);
+            ext->greenlets = NULL;
+            return false;
+        }
+    }
+    if (ext->greenlets->epoch == epoch)
+        return false;
+    PyObject *previous;
+    if (call_settrace(tracer, &previous) != 0) {
+        PyErr_Clear();
+        return false;
+    }
+    ext->greenlets->epoch = epoch;
+    if (previous == tracer)
+        Py_DECREF(previous); /* left over from before a stop: it was still there */
+    else
+        Py_XSETREF(ext->greenlets->previous, previous);
+    return sync_current(ext);
+}
+
+void fl_greenlets_remove_here(void)
+{
+    struct fl_ext_thread *ext = fl_thread_cell.ext;
+    struct fl_greenlets *greenlets = ext ? ext->greenlets : NULL;
+    if (!greenlets || greenlets->epoch == 0 || !api.settrace)
+        return;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    remove_from_inside(greenlets);
+    PyErr_Restore(type, value, traceback);
+}
+
+void fl_greenlets_destroy(struct fl_greenlets *greenlets)
+{
+    if (!greenlets)
+        return;
+    /* `previous` cannot be released without the GIL: greenlet keeps its own reference with the thread's state, and one
+     * more per thread that ended while profiled is the price. */
+    free(greenlets->tasks);
+    free(greenlets);
+}
+
+int fl_greenlets_init(void)
+{
+    key_name = PyUnicode_InternFromString("name");
+    tracer = fl_callback_new(on_switch);
+    return key_name && tracer ? 0 : -1;
+}

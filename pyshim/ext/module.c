@@ -1,0 +1,168 @@
+#include "callback.h"
+#include "clock.h"
+#include "cpu_clock.h"
+#include "engine.h"
+#include "functions.h"
+#include "greenlets.h"
+#include "hooks.h"
+#include "serving.h"
+#include "threads.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Argument texts of start() as the core's enums; -1 with an exception set for another text. */
+static int parse_choice(const char *argument, const char *text, const char *const *choices)
+{
+    for (int i = 0; choices[i]; i++)
+        if (strcmp(text, choices[i]) == 0)
+            return i;
+    PyErr_Format(PyExc_ValueError, "flamelet: %s must be \"%s\", \"%s\" or \"%s\", not \"%s\"", argument, choices[0],
+                 choices[1], choices[2], text);
+    return -1;
+}
+
+static PyObject *start(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"builtins", "threshold_ns", "node_bytes", "clock", "cpu_clock", "seed", NULL};
+    static const char *const clock_choices[] = {"auto", "tsc", "monotonic", NULL};
+    static const char *const cpu_choices[] = {"auto", "rseq", "short", NULL};
+    int builtins = 0, seed = 1;
+    unsigned long long threshold = 0, bytes = 0;
+    const char *clock = "auto", *cpu_clock = "auto";
+    (void)self;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$pKKssp:start", names, &builtins, &threshold, &bytes, &clock,
+                                     &cpu_clock, &seed))
+        return NULL;
+    int clock_kind = parse_choice("clock", clock, clock_choices);
+    int cpu_kind = clock_kind < 0 ? -1 : parse_choice("cpu_clock", cpu_clock, cpu_choices);
+    if (cpu_kind < 0)
+        return NULL;
+    const struct fl_engine_options options = {.builtins = builtins,
+                                              .seed = seed,
+                                              .session = {.threshold_ns = threshold,
+                                                          .node_bytes = bytes,
+                                                          .clock = (enum fl_clock_kind)clock_kind,
+                                                          .cpu_clock = cpu_kind}};
+    if (fl_engine_start(&options) != 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *stop(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    if (fl_engine_stop() != 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *end(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    if (fl_engine_end() != 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *is_running(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    return PyBool_FromLong(fl_engine.running);
+}
+
+static PyObject *clocks(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    return Py_BuildValue("ssI", fl_clock_name(), fl_cpu_clock_name(), fl_cpu_clock_reading_ns());
+}
+
+static PyObject *debug_hold(PyObject *self, PyObject *argument)
+{
+    double seconds = PyFloat_AsDouble(argument);
+    (void)self;
+    if (seconds == -1.0 && PyErr_Occurred())
+        return NULL;
+    if (!(seconds >= 0 && seconds <= 60)) {
+        PyErr_SetString(PyExc_ValueError, "seconds must be 0 to 60");
+        return NULL;
+    }
+    uint64_t end_ns = fl__monotonic_ns() + (uint64_t)(seconds * 1e9);
+    while (fl__monotonic_ns() < end_ns)
+        ; /* on purpose: the GIL is held */
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"start", (PyCFunction)(void (*)(void))start, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"stop", stop, METH_NOARGS, NULL},
+    {"end", end, METH_NOARGS, NULL},
+    {"is_running", is_running, METH_NOARGS, NULL},
+    {"recording", fl_serving_recording, METH_VARARGS, NULL},
+    {"serve", fl_serving_start, METH_VARARGS, NULL},
+    {"unserve", fl_serving_stop, METH_NOARGS, NULL},
+    {"serving", fl_serving_where, METH_NOARGS, NULL},
+    {"clocks", clocks, METH_NOARGS, NULL},
+    {"debug_hold", debug_hold, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+/* The package's folder: what lies in it is flamelet's own and not shown. */
+static int hide_own_code(PyObject *module)
+{
+    PyObject *file = PyObject_GetAttrString(module, "__file__");
+    if (!file) {
+        PyErr_Clear();
+        return 0;
+    }
+    Py_ssize_t length = 0;
+    PyObject *hold;
+    const char *text = fl_compat_utf8(file, &length, &hold);
+    const char *slash = text ? strrchr(text, '/') : NULL;
+    int error = 0;
+    if (slash) {
+        char *folder = strndup(text, (size_t)(slash - text));
+        error = folder ? fl_functions_hide(folder) : -1;
+        free(folder);
+    }
+    Py_XDECREF(hold);
+    Py_DECREF(file);
+    return error;
+}
+
+static int execute(PyObject *module)
+{
+    static bool done;
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+        PyErr_SetString(PyExc_ImportError, "flamelet works in the main interpreter only, not in subinterpreters");
+        return -1;
+    }
+    if (!done) {
+        if (fl_callback_init() != 0 || fl_threads_init() != 0 || fl_greenlets_init() != 0 || fl_hooks_init() != 0)
+            return -1;
+        if (pthread_atfork(NULL, NULL, fl_engine_after_fork_in_child) != 0) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        done = true;
+    }
+    return hide_own_code(module);
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, (void *)execute},
+#if PY_VERSION_HEX >= 0x030c0000
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, .m_name = "_ext", .m_size = 0, .m_methods = methods, .m_slots = slots};
+
+PyMODINIT_FUNC PyInit__ext(void);
+PyMODINIT_FUNC PyInit__ext(void)
+{
+    return PyModuleDef_Init(&definition);
+}

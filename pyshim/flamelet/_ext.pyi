@@ -1,0 +1,48 @@
+"""The C extension: hooks, core and server. Private; flamelet's Python modules are its only callers.
+
+All functions need the GIL and are called from any thread. Errors that a user can cause are ``RuntimeError`` or
+``OSError`` with a message that names the mend.
+"""
+
+def start(
+    *,
+    builtins: bool = False,
+    threshold_ns: int = 0,
+    node_bytes: int = 0,
+    clock: str = "auto",
+    cpu_clock: str = "auto",
+    seed: bool = True,
+) -> None:
+    """Switch events on. The first call makes the session of this process; later ones go on with it (the options of the
+    session, all but ``builtins``, are then ignored). No-op while running.
+
+    builtins: C functions too. threshold_ns, node_bytes: 0 is the default (100 ms, 64 MiB). clock: "auto", "tsc" or
+    "monotonic". cpu_clock: "auto", "rseq" or "short". seed: frames that are on the stacks already show at their place
+    (False for the launcher, whose own frames are below the program's).
+    RuntimeError: a forced clock does not exist here; another profiler took every monitoring tool id.
+    """
+
+def stop() -> None:
+    """Switch events off and let trace time stand still. No-op when not running."""
+
+def end() -> None:
+    """The program has ended: stop, and tell clients so. Nothing can be started after it."""
+
+def is_running() -> bool: ...
+def recording(program: str, python: str, version: str) -> bytes:
+    """The whole picture as the lines of a recording (protocol.md), UTF-8, not compressed. RuntimeError before the first
+    start."""
+
+def serve(port: int, program: str, python: str, version: str) -> tuple[int, str]:
+    """Start the server's thread on 127.0.0.1; 0 takes a free port. Returns (port, token). OSError with errno EADDRINUSE
+    when the port is in use; RuntimeError when it serves already or nothing was started yet."""
+
+def unserve() -> None:
+    """Tell clients that the program has ended, close, join the server's thread (at most about a second)."""
+
+def serving() -> tuple[int, str] | None: ...
+def clocks() -> tuple[str, str, int]:
+    """(wall counter, cpu clock, ns that one reading costs)."""
+
+def debug_hold(seconds: float) -> None:
+    """Burn CPU in C with the GIL held: for tests that show that the server goes on answering. 0 to 60 s."""
