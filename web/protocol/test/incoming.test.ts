@@ -1,0 +1,134 @@
+import { badMessages, conversation, goldenUpdates, recordingLines } from "@flamelet/testing";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { checkUpdate, decode, ProtocolError } from "../src/index.ts";
+
+function errorOf(run: () => unknown): ProtocolError {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof ProtocolError) return error;
+    throw error;
+  }
+  throw new Error("nothing was rejected");
+}
+
+describe("decode", () => {
+  const server = conversation().filter(({ from }) => from === "server");
+
+  it("GIVEN the golden conversation WHEN the server's messages are decoded THEN each has its kind", () => {
+    const kinds = server.map(({ message }) => decode(JSON.stringify(message)).kind);
+    expect(kinds).toEqual([
+      ...["initialize", "initialized", "subscribe", "update", "update", "update"],
+      ...["subscribe", "update", "update", "terminated"],
+    ]);
+  });
+
+  it("GIVEN the golden recording WHEN it is decoded THEN every line is understood", () => {
+    const kinds = recordingLines().map((line) => decode(line).kind);
+    expect(kinds).toEqual(["initialize", "initialized", ...Array(5).fill("update"), "terminated"]);
+  });
+
+  it("GIVEN an update WHEN it is decoded THEN it is the body as it came", () => {
+    const message = server[3]!.message;
+    const decoded = decode(JSON.stringify(message));
+    expect(decoded).toEqual({ kind: "update", seq: 4, update: message.body });
+  });
+
+  it.each(badMessages())(
+    "GIVEN a bad message ($name) WHEN it is decoded THEN the error names $path",
+    ({ message, path }) => {
+      const error = errorOf(() => decode(JSON.stringify(message)));
+      expect(error.path).toBe(path);
+      expect(error.message.startsWith(`${path}: `)).toBe(true);
+    },
+  );
+
+  it("GIVEN text that is not JSON WHEN it is decoded THEN it is rejected", () => {
+    expect(errorOf(() => decode("{")).message).toMatch(/^not JSON/);
+    expect(errorOf(() => decode("[]")).message).toBe("expected an object, got []");
+  });
+
+  it("GIVEN a failed response WHEN it is decoded THEN id, text and versions are in it", () => {
+    const failed = {
+      seq: 1,
+      type: "response",
+      request_seq: 1,
+      success: false,
+      command: "initialize",
+      message: "failed",
+      body: { error: { id: 1002, format: "too old", showUser: true }, protocol: { min: 2, max: 3 } },
+    };
+    expect(decode(JSON.stringify(failed))).toEqual({
+      kind: "failed",
+      seq: 1,
+      requestSeq: 1,
+      command: "initialize",
+      id: 1002,
+      message: "too old",
+      protocol: { min: 2, max: 3 },
+    });
+  });
+
+  it("GIVEN a message that a newer server might send WHEN it is decoded THEN it is passed over", () => {
+    expect(decode('{"seq":1,"type":"event","event":"flamelet/more","body":7}').kind).toBe("other");
+    expect(decode('{"seq":1,"type":"request","command":"ask"}').kind).toBe("other");
+  });
+});
+
+describe("checkUpdate", () => {
+  /** Paths of all values in an update, as keys and indices. */
+  function leaves(value: unknown, path: (string | number)[] = []): (string | number)[][] {
+    if (typeof value !== "object" || value === null) return [path];
+    return Object.entries(value).flatMap(([key, inner]) =>
+      leaves(inner, [...path, Array.isArray(value) ? Number(key) : key]),
+    );
+  }
+
+  function replaced(value: unknown, path: (string | number)[], by: unknown): unknown {
+    const copy = structuredClone(value) as Record<string | number, unknown>;
+    let at = copy;
+    for (const key of path.slice(0, -1)) at = at[key] as Record<string | number, unknown>;
+    at[path[path.length - 1]!] = by;
+    return copy;
+  }
+
+  const update = goldenUpdates()[3]!;
+  const shown = (path: (string | number)[]): string =>
+    path.reduce<string>(
+      (text, key) => (typeof key === "number" ? `${text}[${key}]` : `${text}.${key}`),
+      "body",
+    );
+
+  it("GIVEN any value of a golden update WHEN it is replaced by null THEN the error names its path", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...leaves(update)), (path) => {
+        expect(errorOf(() => checkUpdate(replaced(update, path, null))).path).toBe(shown(path));
+      }),
+    );
+  });
+
+  it("GIVEN fields that nobody knows WHEN an update is checked THEN they are ignored", () => {
+    const more = {
+      ...update,
+      later: 1,
+      nodes: { ...update.nodes, del: [1], more: {} },
+      status: { ...update.status, x: 1 },
+    };
+    expect(checkUpdate(more)).toBe(more);
+    expect(errorOf(() => checkUpdate({ ...more, nodes: [] })).path).toBe("body.nodes");
+  });
+
+  it("GIVEN sums past 2^53 WHEN an update is checked THEN they pass", () => {
+    const sums = { id: [1], calls: [1], cpu: [8.5e17], blocked: [0], idle: [0], waited: [0] };
+    expect(() => checkUpdate({ ...update, nodes: { upd: sums } })).not.toThrow();
+  });
+
+  it("GIVEN any JSON WHEN it is checked as an update THEN it passes or is rejected with a path", () => {
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        expect(errorOf(() => checkUpdate(JSON.parse(text))).path).toMatch(/^body/);
+      }),
+    );
+  });
+});
