@@ -14,6 +14,13 @@ static void append(struct fl_shadow_history *history, uint64_t cpu, uint64_t blo
     history->idle[at] = idle;
 }
 
+/* What one period gets of a total that grew from `told` to `total` in `whole` ns. */
+static uint64_t per_period(uint64_t total, uint64_t told, uint64_t whole)
+{
+    /* An estimate of an open interval may have been too high before: then nothing, until it is made up for. */
+    return total > told ? (uint64_t)((unsigned __int128)(total - told) * FL_HISTORY_NS / whole) : 0;
+}
+
 static void sample_thread(struct fl_shadow *shadow, uint32_t index, fl_ticks now)
 {
     const struct fl_thread *thread = fl__shadow_thread(shadow, index);
@@ -40,25 +47,22 @@ static void sample_thread(struct fl_shadow *shadow, uint32_t index, fl_ticks now
         history->id = view.id;
         history->end = fl_ticks_to_ns(view.begin);
     }
-    /* A period that came late is told as several of the right length, the time spread evenly over them. */
-    uint64_t periods = end > history->end ? (end - history->end) / FL_HISTORY_NS : 0;
+    uint64_t whole = end > history->end ? end - history->end : 0, periods = whole / FL_HISTORY_NS;
     if (periods == 0)
         return;
+    /* A sample that came late is told as several periods of the right length, the time spread evenly over them and over
+     * the piece of the one that has only begun. */
+    cpu = per_period(cpu, history->total_cpu, whole);
+    blocked = per_period(blocked, history->total_blocked, whole);
+    idle = per_period(idle, history->total_idle, whole);
     uint64_t parts = periods < FL_HISTORY_PERIODS ? periods : FL_HISTORY_PERIODS;
-    uint64_t told_cpu = cpu > history->total_cpu ? cpu - history->total_cpu : 0;
-    uint64_t told_blocked = blocked > history->total_blocked ? blocked - history->total_blocked : 0;
-    uint64_t told_idle = idle > history->total_idle ? idle - history->total_idle : 0;
-    /* What was read includes a piece of the period that has only begun: it is taken off in proportion. */
-    uint64_t whole = end - history->end, told = periods * FL_HISTORY_NS;
-    told_cpu = (uint64_t)((unsigned __int128)told_cpu * told / whole);
-    told_blocked = (uint64_t)((unsigned __int128)told_blocked * told / whole);
-    told_idle = (uint64_t)((unsigned __int128)told_idle * told / whole);
     for (uint64_t i = 0; i < parts; i++)
-        append(history, told_cpu / periods, told_blocked / periods, told_idle / periods);
-    history->total_cpu += told_cpu;
-    history->total_blocked += told_blocked;
-    history->total_idle += told_idle;
-    history->end += told;
+        append(history, cpu, blocked, idle);
+    /* What was told, not what was read: the rest comes with the next periods. */
+    history->total_cpu += cpu * periods;
+    history->total_blocked += blocked * periods;
+    history->total_idle += idle * periods;
+    history->end += periods * FL_HISTORY_NS;
 }
 
 void fl_shadow_sample(struct fl_shadow *shadow)

@@ -38,10 +38,12 @@ static void set_times(struct fl_shadow *shadow, struct fl_shadow_node *row, cons
     row->raw_waited = raw->waited;
 }
 
-void fl__shadow_know_node(struct fl_shadow *shadow, fl_node_id id, uint64_t version)
+bool fl__shadow_know_node(struct fl_shadow *shadow, fl_node_id id, uint64_t version)
 {
+    if (id == 0 || id >= shadow->node_count)
+        return false; /* younger than the arrays: the next refresh has it */
     /* From the node up to the first that is known, then down again: a parent is always added before its children. */
-    while (id != 0 && id < shadow->node_count && shadow->nodes[id].added == 0) {
+    while (shadow->nodes[id].added == 0) {
         fl_node_id top = id;
         const struct fl_node *node = fl_table_row(&shadow->session->nodes, top);
         while (node->parent != 0 && shadow->nodes[node->parent].added == 0) {
@@ -50,14 +52,18 @@ void fl__shadow_know_node(struct fl_shadow *shadow, fl_node_id id, uint64_t vers
         }
         struct fl_shadow_node *row = &shadow->nodes[top];
         bool is_root = (node->function & FL_ROOT_FUNCTION) != 0;
+        uint32_t group = is_root ? node->function & ~FL_ROOT_FUNCTION : shadow->nodes[node->parent].group;
         const struct fl_node_chunk *chunk = fl_node_chunk_of(node);
+        if (fl__shadow_reserve_group(shadow, group) != 0)
+            return false;
         *row = (struct fl_shadow_node){.added = version, .changed = version, .parent = node->parent};
         row->function = is_root ? 0 : node->function;
-        row->group = is_root ? node->function & ~FL_ROOT_FUNCTION : shadow->nodes[node->parent].group;
+        row->group = group;
         row->thread = atomic_load_explicit(&fl__shadow_thread(shadow, chunk->thread)->id, memory_order_acquire);
         shadow->nodes_alive++;
         shadow->dirty = true;
     }
+    return true;
 }
 
 static void scan_node(struct fl_shadow *shadow, fl_node_id id, const struct fl_node *node, uint64_t version)
@@ -73,11 +79,13 @@ static void scan_node(struct fl_shadow *shadow, fl_node_id id, const struct fl_n
     /* A node that was current is taken together with its thread: closed times alone would be a change, and back. */
     if (row->raw_own == OPEN)
         return;
-    if (row->added == 0)
-        fl__shadow_know_node(shadow, id, version);
-    else if (raw.own == row->raw_own && raw.calls == row->calls && raw.waited == row->raw_waited &&
-             raw.blocked == row->raw_blocked && raw.idle == row->raw_idle)
+    if (row->added == 0) {
+        if (!fl__shadow_know_node(shadow, id, version))
+            return;
+    } else if (raw.own == row->raw_own && raw.calls == row->calls && raw.waited == row->raw_waited &&
+             raw.blocked == row->raw_blocked && raw.idle == row->raw_idle) {
         return;
+    }
     set_times(shadow, row, &raw, &(struct fl_open){0}, version);
 }
 
@@ -101,9 +109,8 @@ static void take_node(struct fl_shadow *shadow, const struct fl_node *node, cons
                       const struct fl_open *open, uint64_t version)
 {
     fl_node_id id = fl_node_id_of(node);
-    if (id >= shadow->node_count)
-        return; /* younger than the arrays: the next refresh has it */
-    fl__shadow_know_node(shadow, id, version);
+    if (!fl__shadow_know_node(shadow, id, version))
+        return;
     struct fl_shadow_node *row = &shadow->nodes[id];
     struct raw raw = {.calls = atomic_load_explicit(&node->calls, memory_order_relaxed),
                       .own = view->own,

@@ -12,13 +12,15 @@ static inline const struct fl_thread *fl__shadow_thread(const struct fl_shadow *
 
 /* Grows the arrays to what the session has now. 0 or FL_ENOMEM; what was there stays. */
 int fl__shadow_reserve(struct fl_shadow *shadow);
+/* Likewise to this group, which may be younger than that. */
+int fl__shadow_reserve_group(struct fl_shadow *shadow, uint32_t group);
 
 /* shadow_nodes.c */
 void fl__shadow_scan_nodes(struct fl_shadow *shadow, uint64_t version);
 /* A node that was current and is not now: its times as one even version of thread `index` has them. */
 void fl__shadow_left_node(struct fl_shadow *shadow, uint32_t index, const struct fl_node *node, uint64_t version);
-/* Makes sure that this node is in the shadow (it may be younger than the scan). */
-void fl__shadow_know_node(struct fl_shadow *shadow, fl_node_id id, uint64_t version);
+/* Makes sure that this node is in the shadow (it may be younger than the scan). False: no node, or no room for it yet. */
+bool fl__shadow_know_node(struct fl_shadow *shadow, fl_node_id id, uint64_t version);
 /* The current node of a view, with the open interval in it. */
 void fl__shadow_current_node(struct fl_shadow *shadow, const struct fl_thread_view *view, const struct fl_open *open,
                              uint64_t version);

@@ -29,7 +29,6 @@ int fl__shadow_reserve(struct fl_shadow *shadow)
     uint32_t threads = atomic_load_explicit(&session->thread_count, memory_order_acquire);
     uint32_t chunks = fl_table_used(&session->nodes);
     uint32_t tasks = fl_table_used(&session->tasks) << FL_TASK_BITS;
-    uint32_t groups = fl_intern_count(&session->groups);
 
     GROW(shadow->threads, shadow->thread_count, threads);
     GROW(shadow->views, shadow->thread_count, threads);
@@ -42,12 +41,16 @@ int fl__shadow_reserve(struct fl_shadow *shadow)
     GROW(shadow->tasks, shadow->task_count, tasks);
     if (tasks > shadow->task_count)
         shadow->task_count = tasks;
-    /* A node can show a group that was made after this count: room for more than there are. */
-    if (groups + 64 > shadow->group_room) {
-        uint32_t room = groups * 2 + 64;
-        GROW(shadow->groups, shadow->group_room, room);
-        shadow->group_room = room;
-    }
+    return fl__shadow_reserve_group(shadow, fl_intern_count(&session->groups));
+}
+
+int fl__shadow_reserve_group(struct fl_shadow *shadow, uint32_t group)
+{
+    if (group < shadow->group_room)
+        return 0;
+    uint32_t room = group * 2 + 64;
+    GROW(shadow->groups, shadow->group_room, room);
+    shadow->group_room = room;
     return 0;
 }
 
@@ -111,24 +114,21 @@ void fl__shadow_thread_row(struct fl_shadow *shadow, uint32_t index, fl_ticks no
 }
 
 /* A task's row together with the view of its thread in which it is current, or a row that is parked or ended. */
-static bool read_task(const struct fl_shadow *shadow, const struct fl_task *task, struct fl_task_view *row,
+static void read_task(const struct fl_shadow *shadow, const struct fl_task *task, struct fl_task_view *row,
                       struct fl_thread_view *view)
 {
     for (int tries = 0; tries < 4; tries++) {
-        if (!fl_task_read(task, row))
-            return false;
-        if (row->state != FL_TASK_CURRENT || row->thread >= shadow->thread_count)
-            return true;
+        if (!fl_task_read(task, row) || row->state != FL_TASK_CURRENT || row->thread >= shadow->thread_count)
+            return;
         if (tries == 0)
             *view = shadow->views[row->thread];
         else
             fl_thread_read(fl__shadow_thread(shadow, row->thread), NULL, view);
         if (view->task == task && view->slice == row->since)
-            return true;
+            return;
     }
     /* It switches faster than it can be read: closed times only, this once. */
     view->task = NULL;
-    return true;
 }
 
 static void task_row(struct fl_shadow *shadow, uint32_t index, const struct fl_task *task, fl_ticks now,
@@ -137,8 +137,7 @@ static void task_row(struct fl_shadow *shadow, uint32_t index, const struct fl_t
     struct fl_shadow_task *old = &shadow->tasks[index];
     struct fl_task_view view;
     struct fl_thread_view thread = {0};
-    if (!read_task(shadow, task, &view, &thread))
-        view.id = 0;
+    read_task(shadow, task, &view, &thread);
     if (old->id != 0 && old->id != view.id) {
         shadow->deleted_tasks[shadow->deleted_task_count++ % FL_SHADOW_DELETED] =
             (struct fl_shadow_deleted){.version = version, .id = old->id};
@@ -146,7 +145,7 @@ static void task_row(struct fl_shadow *shadow, uint32_t index, const struct fl_t
         shadow->dirty = true;
         *old = (struct fl_shadow_task){0};
     }
-    if (view.id == 0 || view.thread >= shadow->thread_count || view.group >= shadow->group_room)
+    if (view.id == 0 || view.thread >= shadow->thread_count)
         return;
     if (view.state == FL_TASK_CURRENT && thread.task == task) {
         struct fl_open open = {0};
@@ -231,7 +230,7 @@ static void count_trees(struct fl_shadow *shadow, uint32_t groups)
 void fl__shadow_groups(struct fl_shadow *shadow, uint64_t version)
 {
     uint32_t count = fl_intern_count(&shadow->session->groups);
-    if (count > shadow->group_room)
+    if (fl__shadow_reserve_group(shadow, count - 1) != 0)
         count = shadow->group_room;
     count_trees(shadow, count);
     for (uint32_t i = 0; i < count; i++) {

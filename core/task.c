@@ -1,11 +1,8 @@
 #include "task.h"
 
-/* A writer is inside for some tens of nanoseconds; past this many tries it was preempted there. */
-enum { TRIES = 10000 };
-
 bool fl_task_read(const struct fl_task *task, struct fl_task_view *view)
 {
-    for (int i = 0; i < TRIES; i++) {
+    for (unsigned tries = 0;; fl__read_again(&tries)) {
         uint64_t before = atomic_load_explicit(&task->version, memory_order_acquire);
         if (before & 1)
             continue;
@@ -29,5 +26,4 @@ bool fl_task_read(const struct fl_task *task, struct fl_task_view *view)
         if (atomic_load_explicit(&task->version, memory_order_relaxed) == before)
             return view->id != 0;
     }
-    return false;
 }

@@ -10,6 +10,7 @@
 #ifndef FL_TASK_H
 #define FL_TASK_H
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,7 +74,7 @@ struct fl_task_view {
     uint64_t switches;
 };
 
-/* Any thread. False: the row is free, or was being written all the time (the caller may try again). */
+/* Any thread. False: the row is free. Waits as fl_thread_read() does. */
 bool fl_task_read(const struct fl_task *task, struct fl_task_view *view);
 
 /* Owner: brackets around writes to a row. Whoever sees one of the release stores between also sees the odd version. */
@@ -85,6 +86,14 @@ static inline void fl__write_begin(_Atomic uint64_t *version)
 static inline void fl__write_end(_Atomic uint64_t *version)
 {
     atomic_store_explicit(version, atomic_load_explicit(version, memory_order_relaxed) + 1, memory_order_release);
+}
+
+/* Reader, between two tries: the owner is inside for some tens of nanoseconds, unless it was preempted there; then it may
+ * need this processor. */
+static inline void fl__read_again(unsigned *tries)
+{
+    if (++*tries % 200 == 0)
+        sched_yield();
 }
 
 /* Owner: one writer, so load, add, store; never an atomic read-modify-write. */

@@ -3,12 +3,8 @@
 #include "event.h"
 #include "session.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Spins before the reader gives its processor away: the owner may have been preempted in the middle of a move. */
-enum { SPINS = 200 };
 
 static void read_position(const struct fl_thread *thread, const struct fl_node *also, struct fl_thread_view *view)
 {
@@ -39,18 +35,14 @@ static void read_position(const struct fl_thread *thread, const struct fl_node *
 
 void fl_thread_read(const struct fl_thread *thread, const struct fl_node *also, struct fl_thread_view *view)
 {
-    for (int spins = 0;; spins++) {
+    for (unsigned tries = 0;; fl__read_again(&tries)) {
         uint64_t before = atomic_load_explicit(&thread->version, memory_order_acquire);
-        if (!(before & 1)) {
-            read_position(thread, also, view);
-            /* The acquire loads above keep this one behind them. */
-            if (atomic_load_explicit(&thread->version, memory_order_relaxed) == before)
-                break;
-        }
-        if (spins >= SPINS) {
-            sched_yield();
-            spins = 0;
-        }
+        if (before & 1)
+            continue;
+        read_position(thread, also, view);
+        /* The acquire loads above keep this one behind them. */
+        if (atomic_load_explicit(&thread->version, memory_order_relaxed) == before)
+            break;
     }
     view->index = thread->index;
     view->node_id = fl_node_id_of(view->node);

@@ -43,6 +43,9 @@ static json_t *row_at(const json_t *columns, size_t index)
         if (strcmp(name, "id") != 0)
             json_object_set(row, name, json_array_get(column, index));
     }
+    /* `hub` of a task is only what was known when it was added; `hub` of its thread tells the rest. */
+    if (json_object_get(columns, "begin") && json_object_get(columns, "thread"))
+        json_object_del(row, "hub");
     return row;
 }
 
