@@ -15,14 +15,14 @@ bool fl_buffer_reserve(struct fl_buffer *buffer, size_t size)
 {
     if (buffer->failed)
         return false;
-    if (buffer->data && size <= buffer->capacity - buffer->length)
-        return true;
-
     size_t limit = buffer->limit ? buffer->limit : SIZE_MAX / 2;
     if (size > limit - buffer->length) {
         buffer->failed = true;
         return false;
     }
+    if (buffer->data && size <= buffer->capacity - buffer->length)
+        return true;
+
     size_t needed = buffer->length + size;
     size_t capacity = buffer->capacity ? buffer->capacity : FIRST_CAPACITY;
     while (capacity < needed)

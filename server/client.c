@@ -34,7 +34,10 @@ void fl_client_turn_away(struct fl_client *client)
     close_with(client, FL_CLOSE_FULL);
 }
 
-/* A place for one more short message, empty. The queue has one: fl_client_wants_input() keeps requests out in time. */
+/*
+ * A place for one more short message, empty; client->seq is its number. There is one: fl_client_wants_input() keeps
+ * requests out in time.
+ */
 static struct fl_buffer *enqueue(struct fl_client *client)
 {
     struct fl_buffer *message = &client->queue[(client->queue_first + client->queue_count) % FL_CLIENT_QUEUE];
@@ -49,7 +52,8 @@ static struct fl_buffer *enqueue(struct fl_client *client)
 
 static void refuse(struct fl_client *client, const struct fl_request *request, const struct fl_refusal *refusal)
 {
-    fl_message_refused(enqueue(client), client->seq, request, refusal);
+    struct fl_buffer *message = enqueue(client);
+    fl_message_refused(message, client->seq, request, refusal);
     if (!client->known)
         close_with(client, FL_CLOSE_POLICY);
 }
@@ -79,8 +83,10 @@ static void introduce(struct fl_client *client, const struct fl_service *service
         refuse_as(client, request, FL_REFUSED_PROTOCOL, "client and server have no protocol version in common");
     } else {
         client->known = true;
-        fl_message_about(enqueue(client), client->seq, request->seq, service->shadow->session, &service->about);
-        fl_message_event(enqueue(client), client->seq, "initialized");
+        struct fl_buffer *message = enqueue(client);
+        fl_message_about(message, client->seq, request->seq, service->shadow->session, &service->about);
+        message = enqueue(client);
+        fl_message_event(message, client->seq, "initialized");
     }
 }
 
@@ -94,7 +100,14 @@ static void subscribe(struct fl_client *client, const struct fl_request *request
     /* At once; but whoever subscribes on and on gets no more than the highest rate. */
     client->due = client->told == 0 || now - client->told > PERIOD_MIN_NS ? now : client->told + PERIOD_MIN_NS;
     client->update_due = client->due <= now;
-    fl_message_subscribed(enqueue(client), client->seq, request, client->subscription);
+    struct fl_buffer *message = enqueue(client);
+    fl_message_subscribed(message, client->seq, request, client->subscription);
+}
+
+static void answer(struct fl_client *client, const struct fl_request *request)
+{
+    struct fl_buffer *message = enqueue(client);
+    fl_message_done(message, client->seq, request);
 }
 
 static void serve(struct fl_client *client, const struct fl_request *request, uint64_t now)
@@ -108,11 +121,11 @@ static void serve(struct fl_client *client, const struct fl_request *request, ui
         break;
     case FL_COMMAND_UNSUBSCRIBE:
         client->subscribed = client->update_due = false;
-        fl_message_done(enqueue(client), client->seq, request);
+        answer(client, request);
         break;
     case FL_COMMAND_DISCONNECT:
     default:
-        fl_message_done(enqueue(client), client->seq, request);
+        answer(client, request);
         close_with(client, FL_CLOSE_NORMAL);
         break;
     }
@@ -262,7 +275,8 @@ static void begin_message(struct fl_client *client, struct fl_service *service, 
     else if (client->update_due)
         begin_update(client, service, now);
     if (!client->sending && client->finishing && client->close_code == 0) {
-        fl_message_event(enqueue(client), client->seq, "terminated");
+        struct fl_buffer *message = enqueue(client);
+        fl_message_event(message, client->seq, "terminated");
         client->finishing = false;
         close_with(client, FL_CLOSE_NORMAL);
         begin_queued(client);
@@ -288,19 +302,21 @@ size_t fl_client_take(struct fl_client *client, struct fl_service *service, uint
         return 0;
     *first = client->sent == 0;
     const struct fl_buffer *parts[2] = {&client->head, client->picture ? &client->picture->bytes : NULL};
-    size_t begin = 0; /* of the part within the message */
+    size_t skip = client->sent, total = 0;
     for (int i = 0; i < 2 && parts[i]; i++) {
-        size_t at = client->sent + taken - begin;
-        if (at < parts[i]->length) {
-            size_t left = parts[i]->length - at;
-            size_t size = left < room - taken ? left : room - taken;
-            memcpy(chunk + taken, parts[i]->data + at, size);
-            taken += size;
+        total += parts[i]->length;
+        if (skip >= parts[i]->length) {
+            skip -= parts[i]->length;
+            continue;
         }
-        begin += parts[i]->length;
+        size_t left = parts[i]->length - skip;
+        size_t size = left < room - taken ? left : room - taken;
+        memcpy(chunk + taken, parts[i]->data + skip, size);
+        taken += size;
+        skip = 0;
     }
     client->sent += taken;
-    *last = client->sent == begin;
+    *last = client->sent == total;
     if (*last)
         end_message(client);
     return taken;
