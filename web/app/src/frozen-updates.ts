@@ -16,8 +16,12 @@ export class FrozenUpdates {
   push(update: Update): void {
     if (update.since === 0) this.updates = [];
     this.updates.push(update);
-    // Once: until the whole picture is here, the rest is still needed, in case that it never comes.
-    if (this.updates.length === MOST) this.askForWhole();
+    // Until the whole picture is here, the rest is still needed: the program may end before it comes.
+    if (this.updates.length % MOST === 0) this.askForWhole();
+  }
+
+  get size(): number {
+    return this.updates.length;
   }
 
   /** All that came, in order. */

@@ -75,3 +75,15 @@ export function cutPlace(file: string, line: number, chars: number): string {
   }
   return rest + tail;
 }
+
+/** Which of the names (their indices, from `first` on) breadcrumbs of about `chars` characters show: the last ones. */
+export function crumbsShown(names: readonly string[], first: number, chars: number): number[] {
+  const shown: number[] = [];
+  let left = chars;
+  for (let i = names.length - 1; i >= first; i--) {
+    left -= names[i]!.length + 3;
+    if (left < 0 && shown.length > 0) break;
+    shown.unshift(i);
+  }
+  return shown;
+}

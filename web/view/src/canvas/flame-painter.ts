@@ -42,20 +42,19 @@ const STRIPES_FROM = 6;
 const TIP_KINDS: readonly Kind[] = ["cpu", "blocked", "waited", "idle"];
 const DIMMED = 0.45;
 
-/** Paints the rows in sight. `g` is cleared, in CSS pixels. Returns the number of boxes drawn. */
+/** Paints the rows in sight. `g` is cleared, in CSS pixels. */
 export function paintFlame(
   g: CanvasRenderingContext2D,
   height: number,
   scene: FlameScene,
   colours: Palette,
   measure: Measure,
-): number {
+): void {
   const { icicle, view } = scene;
   const first = Math.max(view.firstRow, rowAt(view, 0) - 1);
   const last = Math.min(icicle.rows - 1, rowAt(view, height));
   const labels: number[] = [];
-  let drawn = 0;
-  for (let row = first; row <= last; row++) drawn += paintRow(g, row, scene, colours, labels);
+  for (let row = first; row <= last; row++) paintRow(g, row, scene, colours, labels);
   g.globalAlpha = 1;
   paintTips(g, first, last, scene, colours);
   g.font = `11px ${colours.font}`;
@@ -63,7 +62,6 @@ export function paintFlame(
   for (const box of labels) paintLabel(g, box, scene, colours, measure);
   g.globalAlpha = 1;
   paintOutlines(g, first, last, scene, colours);
-  return drawn;
 }
 
 function paintRow(
@@ -72,12 +70,11 @@ function paintRow(
   scene: FlameScene,
   colours: Palette,
   labels: number[],
-): number {
+): void {
   const { icicle, tree, view, matches } = scene;
   const y = rowTop(view, row);
   const [start, end] = icicle.visible(row, view.from, view.to);
   let column = -1;
-  let drawn = 0;
   for (let box = start; box < end; box++) {
     const left = toX(view, icicle.x[box]!);
     const right = toX(view, icicle.x[box]! + icicle.w[box]!);
@@ -103,9 +100,7 @@ function paintRow(
       g.fillRect(x, y + BOX_HEIGHT - 2, w, 2);
     }
     if (right - left >= LABEL_ROOM) labels.push(box);
-    drawn++;
   }
-  return drawn;
 }
 
 /** A band of the frame's counted kinds side by side. */

@@ -14,7 +14,7 @@ import {
 import { palette } from "../canvas/palette.ts";
 import { Surface } from "../canvas/surface.ts";
 import { type Page, WHOLE } from "../state/page.ts";
-import { scopeName, selectedFunction, selectedNode } from "../state/selectors.ts";
+import { firstRow, scopeName, selectedFunction, selectedNode } from "../state/selectors.ts";
 
 /** ms; the only animation of geometry in the page. */
 const ZOOM_TIME = 140;
@@ -30,10 +30,6 @@ export interface Hover {
 /** The flame on its canvas: paints it, and turns pointer, wheel and keys into zoom and selection. */
 export class FlameController {
   readonly hover: Signal<Hover | null> = signal(null);
-  /** Boxes drawn and ms taken by the last painting, for the curious and for tests. */
-  drawn = 0;
-  paintTime = 0;
-
   private readonly surface: Surface;
   private readonly measure;
   private readonly view: FlameWindow = { from: 0, to: 1, width: 1, top: 0, firstRow: 0 };
@@ -146,19 +142,18 @@ export class FlameController {
   }
 
   private paint(g: CanvasRenderingContext2D, width: number, height: number): void {
-    const begin = performance.now();
     const { page, view } = this;
     const { tree, icicle } = page;
     page.refreshTree();
     view.width = width;
-    // A group's tree begins with its entry function: the root above it would say the same twice.
-    view.firstRow = page.scope.value > 0 && tree.children(0).length === 1 ? 1 : 0;
+    view.firstRow = firstRow(page);
     this.placeWindow(width);
+    this.hoverAgain();
     const limit = Math.max(0, contentHeight(icicle.rows, view.firstRow) - height);
     view.top = Math.min(Math.max(0, view.top), limit);
     const colours = palette();
     const kinds = page.kinds.value;
-    this.drawn = paintFlame(
+    paintFlame(
       g,
       height,
       {
@@ -183,7 +178,6 @@ export class FlameController {
       g.fillStyle = colours.strong;
       g.fillRect(width - 5, (view.top / limit) * (height - size), 4, size);
     }
-    this.paintTime = performance.now() - begin;
     if (this.animation !== null) this.surface.invalidate();
   }
 
@@ -249,10 +243,19 @@ export class FlameController {
     return fill;
   }
 
-  private nodeAt(event: PointerEvent | WheelEvent): number {
+  /** Tree node at a place of the window, -1: none. */
+  private nodeAt(clientX: number, clientY: number): number {
     const at = this.host.getBoundingClientRect();
-    const box = boxAt(this.page.icicle, this.view, event.clientX - at.left, event.clientY - at.top);
+    const box = boxAt(this.page.icicle, this.view, clientX - at.left, clientY - at.top);
     return box < 0 ? -1 : this.page.icicle.node[box]!;
+  }
+
+  /** What lies under a pointer that rests while the picture changes. */
+  private hoverAgain(): void {
+    const hover = this.hover.peek();
+    if (hover === null) return;
+    const node = this.animation === null ? this.nodeAt(hover.x, hover.y) : -1;
+    if (node !== hover.node) this.hover.value = node < 0 ? null : { ...hover, node };
   }
 
   private setHover(hover: Hover | null): void {
@@ -297,7 +300,7 @@ export class FlameController {
       this.surface.invalidate();
       return;
     }
-    const node = page.store.version === 0 ? -1 : this.nodeAt(event);
+    const node = page.store.version === 0 ? -1 : this.nodeAt(event.clientX, event.clientY);
     this.setHover(node < 0 ? null : { node, x: event.clientX, y: event.clientY });
   }
 
@@ -305,7 +308,7 @@ export class FlameController {
     const { drag, page } = this;
     this.drag = null;
     if (event.button !== 0 || drag === null || drag.moved) return;
-    const node = this.nodeAt(event);
+    const node = this.nodeAt(event.clientX, event.clientY);
     if (node < 0) {
       page.selection.value = null;
       return;

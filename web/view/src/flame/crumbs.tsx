@@ -1,28 +1,30 @@
 import type { JSX } from "preact";
+import { crumbsShown } from "../canvas/cut.ts";
 import { usePage } from "../state/context.ts";
 import { WHOLE } from "../state/page.ts";
-import { scopeName } from "../state/selectors.ts";
+import { firstRow, scopeName } from "../state/selectors.ts";
 
 /** Where the zoom stands: the scope, and the path to the frame that fills the width. Each part zooms out to itself. */
 export function Crumbs(): JSX.Element {
   const page = usePage();
   const { functions } = page.store;
   const { path, lo, hi } = page.zoom.value;
-  // The middle of a long path says least.
-  const shown = path.map((_, i) => i).filter((i) => path.length <= 6 || i < 2 || i >= path.length - 3);
+  const root = scopeName(page);
+  const names = path.map((fn) => functions.qualnameOf(fn));
+  const shown = crumbsShown(names, firstRow(page), (page.narrow.value ? 70 : 92) - root.length);
   return (
     <nav class="crumbs cut" data-testid="crumbs" aria-label="Zoom">
       <button
         type="button"
-        class={`crumb${path.length === 0 ? " here" : ""}`}
+        class={`crumb${shown.length === 0 ? " here" : ""}`}
         onClick={() => page.zoomTo(WHOLE)}
       >
-        {scopeName(page)}
+        {root}
       </button>
       {shown.map((i, k) => (
         <span key={path[i]} class="cut">
           <span class="weak"> › </span>
-          {k > 0 && shown[k - 1] !== i - 1 ? <span class="weak">… › </span> : null}
+          {(shown[k - 1] ?? firstRow(page) - 1) !== i - 1 ? <span class="weak">… › </span> : null}
           <button
             type="button"
             class={`crumb${i === path.length - 1 ? " here" : ""}`}
@@ -30,7 +32,7 @@ export function Crumbs(): JSX.Element {
             title={functions.placeOf(path[i]!)}
             onClick={() => page.zoomTo({ path: path.slice(0, i + 1), lo: 0, hi: 1 })}
           >
-            {functions.qualnameOf(path[i]!)}
+            {names[i]}
           </button>
         </span>
       ))}

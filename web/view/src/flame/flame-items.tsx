@@ -1,7 +1,7 @@
 import { formatPercent, formatTime } from "@flamelet/model";
 import type { JSX } from "preact";
 import { usePage } from "../state/context.ts";
-import { scopeName, selectedNode } from "../state/selectors.ts";
+import { firstRow, scopeName, selectedNode } from "../state/selectors.ts";
 
 const MOST = 30;
 
@@ -14,16 +14,17 @@ export function FlameItems(): JSX.Element {
   void page.ticks.value;
   const { tree, store } = page;
   const kinds = page.kinds.value;
-  const selected = Math.max(0, selectedNode(page));
+  const selected = Math.max(firstRow(page) === 1 ? tree.children(0)[0]! : 0, selectedNode(page));
   const whole = tree.totalOf(0, kinds);
   const path: number[] = [];
-  for (let node = tree.parent[selected] ?? -1; node >= 0; node = tree.parent[node]!) path.unshift(node);
+  for (let node = tree.parent[selected] ?? -1; node >= firstRow(page); node = tree.parent[node]!)
+    path.unshift(node);
   const largest = (parent: number): number[] =>
     [...tree.children(parent)]
       .filter((child) => tree.totalOf(child, kinds) > 0)
       .sort((a, b) => tree.totalOf(b, kinds) - tree.totalOf(a, kinds));
   const parent = tree.parent[selected] ?? -1;
-  const beside = parent < 0 ? [selected] : largest(parent);
+  const beside = parent < firstRow(page) ? [selected] : largest(parent);
   const callees = largest(selected);
   const item = (node: number, position: number, among: number): JSX.Element => {
     const fn = tree.function[node]!;

@@ -1,4 +1,4 @@
-import { formatTime, NARROW_SPACE, type Times } from "@flamelet/model";
+import { formatTime, MINUS, type Times } from "@flamelet/model";
 import type { JSX } from "preact";
 import { usePage } from "../state/context.ts";
 import { countedTime } from "../state/task-rows.ts";
@@ -11,7 +11,7 @@ export function HiddenChips(): JSX.Element {
   const idle = page.idleHidden();
   const removed = (times: Times): string => {
     const time = countedTime(times, kinds);
-    return time > 0 ? ` −${NARROW_SPACE}${formatTime(time).text}` : "";
+    return time > 0 ? ` ${MINUS}${formatTime(time).text}` : "";
   };
   let idleTime = 0;
   for (const fn of idle) idleTime += countedTime(tree.hiddenTimes(fn), kinds);
@@ -24,7 +24,11 @@ export function HiddenChips(): JSX.Element {
           title={idle.map((fn) => page.store.functions.qualnameOf(fn)).join("\n")}
         >
           <span>
-            idle waits hidden <span class="weak">−{formatTime(idleTime).text}</span>
+            idle waits hidden{" "}
+            <span class="weak">
+              {MINUS}
+              {formatTime(idleTime).text}
+            </span>
           </span>
           <button
             type="button"

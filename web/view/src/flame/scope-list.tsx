@@ -1,4 +1,4 @@
-import { describeTask, formatCount } from "@flamelet/model";
+import { formatCount } from "@flamelet/model";
 import type { JSX } from "preact";
 import { useHeldPointer } from "../parts/held-pointer.ts";
 import { Bar, PinIcon, SearchIcon } from "../parts/marks.tsx";
@@ -47,7 +47,7 @@ export function ScopeList(): JSX.Element {
   const selectedKey =
     selection?.kind === "task"
       ? list.selectedKey
-      : scope > 0
+      : scope >= 0
         ? `g${scope}`
         : scope === ON_HUBS
           ? "hubs"
@@ -151,7 +151,7 @@ function AllLine({ scope }: { scope: number }): JSX.Element {
   const { tasks, groups, threads } = page.store;
   const kinds = page.kinds.value;
   let time = 0;
-  for (let id = 1; id < groups.size; id++) {
+  for (let id = 0; id < groups.size; id++) {
     if (groups.has(id) && (scope === EVERYTHING || page.groupHubs.onHub(id))) {
       time += countedTime(groups.times(id), kinds);
     }
@@ -220,7 +220,7 @@ function TaskLine(props: {
   if (at < 0) return null;
   const kinds = page.kinds.value;
   const times = store.tasks.times(at);
-  const state = describeTask(store, at);
+  const state = page.describe(at);
   return (
     <div class={`line2${props.level === 2 ? " indent" : ""}`} title={state.text}>
       <div>

@@ -9,7 +9,7 @@ export function ScopeMenu(): JSX.Element {
   const page = usePage();
   const { groups, tasks } = page.store;
   const ids: number[] = [];
-  for (let id = 1; id < groups.size; id++) if (groups.has(id)) ids.push(id);
+  for (let id = 0; id < groups.size; id++) if (groups.has(id)) ids.push(id);
   const time = (id: number): number => groups.cpu[id]! + groups.blocked[id]!;
   const apart = page.groupHubs.apart() !== null;
   ids.sort((a, b) => time(b) - time(a));
@@ -28,7 +28,7 @@ export function ScopeMenu(): JSX.Element {
       {apart ? <option value={String(EVERYTHING)}>{nameOfScope(page, EVERYTHING)}</option> : null}
       {ids.map((id) => (
         <option key={id} value={String(id)}>
-          {groups.nameOf(id)}, {formatCount(groups.started[id]! - groups.ended[id]!)}
+          {page.groupName(id)}, {formatCount(groups.started[id]! - groups.ended[id]!)}
         </option>
       ))}
     </select>

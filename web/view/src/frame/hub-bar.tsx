@@ -22,7 +22,7 @@ export function HubBar(): JSX.Element | null {
               <b class="strong">{title}</b>{" "}
               {page.narrow.value || thread === title ? null : <span class="weak">{thread}</span>}
             </span>
-            <HubStrip row={row} />
+            <HubStrip thread={page.store.threads.id[row]!} />
             <span class="state cut">
               <HubState row={row} report={report} />
             </span>

@@ -109,7 +109,7 @@ function openFlame(page: Page): boolean {
     return true;
   }
   if (selection?.kind === "task") page.openTaskFlame(selection.id);
-  else if (selection?.kind === "group" && selection.group > 0) page.openFlame(selection.group);
+  else if (selection?.kind === "group" && selection.group >= 0) page.openFlame(selection.group);
   else if (selection?.kind === "function") page.openFunctionFlame(selection.fn);
   else page.show("flame");
   return true;

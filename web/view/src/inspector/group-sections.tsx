@@ -13,7 +13,7 @@ export function GroupSections(props: { groupKey: string; group: number; title: s
   const { groups } = page.store;
   const { group, groupKey, title } = props;
   const open = page.unfolded.value?.has(groupKey) ?? false;
-  const known = group > 0 && groups.has(group);
+  const known = group >= 0 && groups.has(group);
   const times = known ? groups.times(group) : null;
   const kinds = page.kinds.value;
   return (

@@ -1,4 +1,4 @@
-import { describeTask, formatClock, formatCount, formatPercent } from "@flamelet/model";
+import { formatClock, formatCount, formatPercent } from "@flamelet/model";
 import type { JSX } from "preact";
 import { KeyButton } from "../parts/key-button.tsx";
 import { ALL_KINDS, Bar, ModuleSwatch } from "../parts/marks.tsx";
@@ -12,7 +12,7 @@ import { Facts, KindHead } from "./numbers.tsx";
 export function TaskSections({ id }: { id: number }): JSX.Element {
   const page = usePage();
   const { store } = page;
-  const { tasks, threads, groups, functions } = store;
+  const { tasks, threads, functions } = store;
   const row = tasks.rowOf(id);
   if (row < 0) {
     return (
@@ -24,7 +24,7 @@ export function TaskSections({ id }: { id: number }): JSX.Element {
       </section>
     );
   }
-  const state = describeTask(store, row);
+  const state = page.describe(row);
   const times = tasks.times(row);
   const lifetime = tasks.lifetime(row);
   const thread = threads.rowOf(tasks.thread[row]!);
@@ -80,7 +80,7 @@ export function TaskSections({ id }: { id: number }): JSX.Element {
         <Facts
           facts={[
             ["switches", formatCount(tasks.switches[row]!)],
-            ["group", groups.nameOf(tasks.group[row]!)],
+            ["group", page.groupName(tasks.group[row]!)],
             thread < 0
               ? null
               : ["thread", [hubTitle(page, thread), threads.nameOf(thread)].filter(unlike).join(", ")],

@@ -177,7 +177,7 @@ export function Latest({ report }: { report: HubReport }): JSX.Element | null {
             </span>
             <span class="actor cut">{store.functions.nameOf(actor)}</span>
             <span class="task cut">
-              {task < 0 ? store.groups.nameOf(row.group) : store.tasks.nameOf(task)}{" "}
+              {task < 0 ? page.groupName(row.group) : store.tasks.nameOf(task)}{" "}
               <span class="weak">#{row.task}</span>
             </span>
             <span class="fill cut weak">

@@ -47,13 +47,13 @@ export function HubCard({ row, report }: { row: number; report: HubReport }): JS
           </span>
         ) : null}
       </header>
-      <HubStrip row={row} large />
+      <HubStrip thread={id} large />
     </section>
   );
 }
 
 /** The strip alone; follows every update. */
-export function HubStrip({ row, large }: { row: number; large?: boolean }): JSX.Element {
+export function HubStrip({ thread, large }: { thread: number; large?: boolean }): JSX.Element {
   const page = usePage();
   const updates = page.updates.value;
   const lost = lostFor(page);
@@ -63,18 +63,16 @@ export function HubStrip({ row, large }: { row: number; large?: boolean }): JSX.
       class={large ? "strip large" : "strip"}
       version={`${updates} ${lost} ${over}`}
       draw={(g, width, height) => {
-        const { threads, history } = stripSource(page);
-        const id = threads.id[row] ?? 0;
         paintStrip(
           g,
           width,
           height,
           {
-            ring: history(id),
+            ring: page.store.history(thread),
             now: page.store.now,
             span: SPAN,
             lost,
-            marks: large ? marksOf(page, id) : [],
+            marks: large ? marksOf(page, thread) : [],
             large: large === true,
             ended: over,
           },
@@ -83,10 +81,6 @@ export function HubStrip({ row, large }: { row: number; large?: boolean }): JSX.
       }}
     />
   );
-}
-
-function stripSource(page: Page) {
-  return { threads: page.store.threads, history: (id: number) => page.store.history(id) };
 }
 
 /** Long slices as marks, tallest for twice the threshold and more. */

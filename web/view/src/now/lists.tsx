@@ -1,4 +1,4 @@
-import { describeTask, formatCount, type HubReport, type TaskActivity, waitSummary } from "@flamelet/model";
+import { formatCount, type HubReport, type TaskActivity, waitSummary } from "@flamelet/model";
 import type { JSX } from "preact";
 import { ActivityIcon } from "../parts/marks.tsx";
 import { Time } from "../parts/quantity.tsx";
@@ -22,7 +22,7 @@ export function HasHub({ report }: { report: HubReport }): JSX.Element {
       {rows.length === 0 ? <p class="weak">No thread was seen yet.</p> : null}
       {rows.map((row) => {
         const at = tasks.rowOf(threads.task[row]!);
-        const state = describeTask(page.store, at);
+        const state = page.describe(at);
         return (
           <TaskLine
             key={row}
@@ -53,7 +53,7 @@ export function WaitsLongest(): JSX.Element {
     if (tasks.state[row] === 1 && tasks.hub[row] === 0) rows.push(row);
   rows.sort((a, b) => tasks.since[a]! - tasks.since[b]!);
   for (const row of rows) {
-    const state = describeTask(page.store, row);
+    const state = page.describe(row);
     if (!state.idle && state.activity === "waiting") waiting.push({ row, state });
     if (waiting.length === MOST) break;
   }
@@ -82,12 +82,12 @@ function TaskLine(props: { id: number; name: string; where: string; state: TaskA
     <button
       type="button"
       class="entry task-line"
-      title={props.state.text}
+      title={`${props.name} #${props.id}: ${props.state.text}`}
       onClick={() => page.openTask(props.id)}
     >
       <span class="task cut">
         <ActivityIcon activity={props.state.activity} />
-        {props.name} <span class="weak">#{props.id}</span>
+        {props.name}
       </span>
       <span class="fill cut weak">{props.where}</span>
       <span class="value">

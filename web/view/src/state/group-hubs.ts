@@ -31,7 +31,7 @@ export class GroupHubs {
     if (hubs === 0) return null;
     const on: number[] = [];
     let off = 0;
-    for (let id = 1; id < groups.size; id++) {
+    for (let id = 0; id < groups.size; id++) {
       if (!groups.has(id)) continue;
       if (this.onHub(id)) on.push(id);
       else off++;

@@ -1,5 +1,6 @@
 import {
   DEFAULT_KINDS,
+  describeTask,
   FunctionStats,
   type HubReport,
   hubReport,
@@ -13,6 +14,7 @@ import {
   Search,
   type Session,
   Store,
+  type TaskActivity,
   Tree,
 } from "@flamelet/model";
 import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
@@ -81,7 +83,7 @@ export interface SortState {
 /** Scope: the groups on threads that have a hub. The same as EVERYTHING where there are no others, or no hubs. */
 export const ON_HUBS = -1;
 /** Scope: all groups, those of threads without a hub included. */
-export const EVERYTHING = 0;
+export const EVERYTHING = -2;
 
 /** Text changes at 2 Hz at most: faster can't be read. Strips and flame follow every update. */
 const TEXT_PERIOD = 480;
@@ -263,6 +265,15 @@ export class Page {
   placeOf(fn: number, chars: number): string {
     const file = this.modules.shortFile(fn);
     return file === "" ? "" : cutPlace(file, this.store.functions.line[fn] ?? 0, chars);
+  }
+
+  groupName(id: number): string {
+    return id === 0 ? "(before the first call)" : this.store.groups.nameOf(id);
+  }
+
+  /** What a task does now, by the session's threshold. */
+  describe(row: number): TaskActivity {
+    return describeTask(this.store, row, this.session.peek()?.threshold);
   }
 
   show(view: ViewName): void {

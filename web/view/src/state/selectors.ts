@@ -1,5 +1,5 @@
 // What the views read of the page's state, each in one place.
-import { type Activity, describeTask, type HubReport, type TaskActivity } from "@flamelet/model";
+import type { Activity, HubReport, TaskActivity } from "@flamelet/model";
 import { EVERYTHING, ON_HUBS, type Page } from "./page.ts";
 
 /** Rows of the threads that have a hub; of all that live when none has. */
@@ -31,7 +31,7 @@ export function hubNow(page: Page, row: number, report: HubReport): HubNow {
   const task = threads.task[row]!;
   const taskRow = task === 0 ? -1 : tasks.rowOf(task);
   if (taskRow < 0) return { activity: "none", for: 0, who: "", task: 0 };
-  const state: TaskActivity = describeTask(page.store, taskRow);
+  const state: TaskActivity = page.describe(taskRow);
   const holder = report.holders.find((h) => h.thread === threads.id[row] && h.lasting > 0);
   const who =
     holder === undefined
@@ -65,6 +65,14 @@ export function selectedFunction(page: Page): number {
   return 0;
 }
 
+/**
+ * First row of the flame that is shown. The tree of a group begins with its entry function: the root above it would say
+ * the same twice.
+ */
+export function firstRow(page: Page): 0 | 1 {
+  return page.scope.value >= 0 && page.tree.children(0).length === 1 ? 1 : 0;
+}
+
 /** Text on the root of the flame, and in the breadcrumbs. */
 export function scopeName(page: Page): string {
   return nameOfScope(page, page.scope.value);
@@ -73,5 +81,5 @@ export function scopeName(page: Page): string {
 export function nameOfScope(page: Page, scope: number): string {
   if (scope === ON_HUBS) return page.groupHubs.apart() === null ? "All tasks" : "All tasks on hubs";
   if (scope === EVERYTHING) return page.groupHubs.apart() === null ? "All tasks" : "All tasks, all threads";
-  return page.store.groups.nameOf(scope);
+  return page.groupName(scope);
 }

@@ -21,7 +21,7 @@ export function useTaskList(
   folds: "unfolded" | "listUnfolded",
   grouping: Grouping = page.grouping.value,
 ): TaskList {
-  const builder = useMemo(() => new TaskRows(page.store), [page]);
+  const builder = useMemo(() => new TaskRows(page), [page]);
   const list = builder.build({
     grouping,
     sort: page.taskSort.value,

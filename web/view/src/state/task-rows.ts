@@ -1,11 +1,4 @@
-import {
-  type Activity,
-  describeTask,
-  type Kinds,
-  type Store,
-  type TaskActivity,
-  type Times,
-} from "@flamelet/model";
+import type { Activity, Kinds, Store, TaskActivity, Times } from "@flamelet/model";
 import type { Grouping, SortState } from "./page.ts";
 import { StableOrder } from "./stable-order.ts";
 import { type FilterSubject, parseTaskFilter } from "./task-filter.ts";
@@ -82,11 +75,22 @@ const URGENCY: Readonly<Record<Activity, number>> = {
   ended: 0,
 };
 
+/** Where the tasks come from; the page is one. */
+export interface TaskSource {
+  store: Store;
+  describe(row: number): TaskActivity;
+  groupName(id: number): string;
+}
+
+const ALL: Kinds = { cpu: true, blocked: true, waited: true, idle: true };
+
 interface Candidate {
   row: number;
   id: number;
   value: number;
   offHub: boolean;
+  /** Key of its group, "" without groups. */
+  group: string;
 }
 
 /** The rows of the list of tasks: filtered, grouped, sorted. Keeps orders between calls, so make one per list. */
@@ -94,7 +98,11 @@ export class TaskRows {
   private readonly groupOrder = new StableOrder<string>();
   private readonly taskOrder = new StableOrder<number>();
 
-  constructor(private readonly store: Store) {}
+  private readonly store: Store;
+
+  constructor(private readonly source: TaskSource) {
+    this.store = source.store;
+  }
 
   build(options: RowOptions): Rows {
     const { store } = this;
@@ -105,7 +113,7 @@ export class TaskRows {
     const stateOf = (row: number): TaskActivity => {
       let state = states.get(row);
       if (state === undefined) {
-        state = describeTask(store, row);
+        state = this.source.describe(row);
         states.set(row, state);
       }
       return state;
@@ -128,17 +136,13 @@ export class TaskRows {
       shown++;
       const offHub = hubs !== null && !hubs.has(tasks.thread[row]!);
       if (!offHub) fullTask = Math.max(fullTask, countedTime(tasks.times(row), options.kinds));
-      const candidate = {
-        row,
-        id: tasks.id[row]!,
-        value: this.value(row, options.sort.key, stateOf, offHub),
-        offHub,
-      };
-      if (options.grouping === "none") {
+      const key = options.grouping === "none" ? "" : this.groupKey(row, options.grouping, stateOf);
+      const value = this.value(row, options.sort.key, stateOf, offHub);
+      const candidate: Candidate = { row, id: tasks.id[row]!, value, offHub, group: key };
+      if (key === "") {
         flat.push(candidate);
         continue;
       }
-      const key = this.groupKey(row, options.grouping, stateOf);
       let group = groups.get(key);
       if (group === undefined) {
         group = { row: this.newGroup(row, key, known), tasks: [] };
@@ -183,14 +187,13 @@ export class TaskRows {
     }
     const byGroup = new Map<string, Row[]>();
     for (const task of listed) {
-      const level = options.grouping === "none" ? 1 : 2;
-      const { id, offHub } = task;
+      const { id, offHub, group } = task;
+      const level = group === "" ? 1 : 2;
       const line: TaskRow = { type: "task", key: `t${id}`, id, pinned: false, offHub, level };
       if (level === 1) {
         rows.push(line);
         continue;
       }
-      const group = this.groupKey(task.row, options.grouping, stateOf);
       const lines = byGroup.get(group);
       if (lines === undefined) byGroup.set(group, [line]);
       else lines.push(line);
@@ -205,12 +208,12 @@ export class TaskRows {
   }
 
   private subject(row: number, stateOf: (row: number) => TaskActivity): FilterSubject {
-    const { tasks, groups, threads } = this.store;
+    const { tasks, threads } = this.store;
     const thread = threads.rowOf(tasks.thread[row]!);
     return {
       id: tasks.id[row]!,
       name: tasks.nameOf(row),
-      group: groups.nameOf(tasks.group[row]!),
+      group: this.source.groupName(tasks.group[row]!),
       hub: thread < 0 ? "" : threads.hubName(thread),
       activity: () => stateOf(row).activity,
       where: () => `${stateOf(row).place} ${stateOf(row).caller}`,
@@ -235,10 +238,10 @@ export class TaskRows {
   }
 
   private newGroup(row: number, key: string, options: Known): GroupRow {
-    const { tasks, groups, threads } = this.store;
+    const { tasks, threads } = this.store;
     const group = options.grouping === "entry" ? tasks.group[row]! : -1;
     let title = key.slice(1);
-    if (group >= 0) title = groups.nameOf(group);
+    if (group >= 0) title = this.source.groupName(group);
     else if (options.grouping === "hub") {
       const thread = threads.rowOf(tasks.thread[row]!);
       title =
@@ -251,7 +254,7 @@ export class TaskRows {
 
   private groupRow(key: string, group: number, title: string, options: Known): GroupRow {
     const { groups } = this.store;
-    const entry = group > 0 && groups.has(group) && parseTaskFilter(options.filter) === null;
+    const entry = group >= 0 && groups.has(group) && parseTaskFilter(options.filter) === null;
     return {
       type: "group",
       key,
@@ -265,7 +268,7 @@ export class TaskRows {
       longest: entry ? groups.longest[group]! : 0,
       open: options.unfolded.has(key),
       // Until a task on a hub is found in it; a group without tasks is asked for by its id.
-      offHub: options.anyHub && !(group > 0 && options.onHub(group)),
+      offHub: options.anyHub && !(group >= 0 && options.onHub(group)),
       age: 0,
     };
   }
@@ -273,10 +276,10 @@ export class TaskRows {
   /** Groups all of whose tasks have ended and were forgotten: their sums still count. */
   private addQuietGroups(groups: Map<string, { row: GroupRow; tasks: Candidate[] }>, options: Known): void {
     const table = this.store.groups;
-    for (let id = 1; id < table.size; id++) {
+    for (let id = 0; id < table.size; id++) {
       const key = `g${id}`;
-      if (!table.has(id) || groups.has(key)) continue;
-      groups.set(key, { row: this.groupRow(key, id, table.nameOf(id), options), tasks: [] });
+      if (!table.has(id) || groups.has(key) || (id === 0 && countedTime(table.times(0), ALL) === 0)) continue;
+      groups.set(key, { row: this.groupRow(key, id, this.source.groupName(id), options), tasks: [] });
     }
   }
 
@@ -288,14 +291,15 @@ export class TaskRows {
       tasks.state[row] === 2 ? "ended" : tasks.state[row] === 1 ? "waiting" : stateOf(row).activity;
     group.counts[activity]++;
     group.age = Math.max(group.age, URGENCY[activity]);
-    if (!sum && group.group > 0) return;
+    // Also where the store has sums: its longest slice of a group does not know the one that lasts.
+    group.longest = Math.max(group.longest, tasks.longest[row]!);
+    if (!sum && group.group >= 0) return;
     const times = tasks.times(row);
     group.times.cpu += times.cpu;
     group.times.blocked += times.blocked;
     group.times.idle += times.idle;
     group.times.waited += times.waited;
     group.switches += tasks.switches[row]!;
-    group.longest = Math.max(group.longest, tasks.longest[row]!);
   }
 
   private value(row: number, key: string, stateOf: (row: number) => TaskActivity, offHub: boolean): number {

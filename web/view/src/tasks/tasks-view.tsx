@@ -1,4 +1,4 @@
-import { describeTask, formatCount, type TaskTable } from "@flamelet/model";
+import { formatCount, type TaskTable } from "@flamelet/model";
 import type { ComponentChildren, JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { Inspector } from "../inspector/inspector.tsx";
@@ -153,14 +153,20 @@ function useColumns(page: Page, list: Rows): Column<Row>[] {
               >
                 {row.open ? "▾" : "▸"}
               </button>
-              <span class="strong">{formatCount(row.tasks)}</span> {row.tasks === 1 ? "task" : "tasks"}
+              {row.tasks === 0 ? (
+                <span class="weak">no task now</span>
+              ) : (
+                <>
+                  <span class="strong">{formatCount(row.tasks)}</span> {row.tasks === 1 ? "task" : "tasks"}
+                </>
+              )}
             </>
           ),
           (at, line) => (
             <>
               {line.pinned ? <PinIcon /> : null}
               <span class={line.level === 2 ? "indent" : ""}>
-                <StateText state={describeTask(store, at)} />
+                <StateText state={page.describe(at)} />
               </span>
             </>
           ),
@@ -190,7 +196,7 @@ function useColumns(page: Page, list: Rows): Column<Row>[] {
         grow: true,
         cell: cells(
           (row) => <Counts counts={row.counts} />,
-          (at) => <Where state={describeTask(store, at)} />,
+          (at) => <Where state={page.describe(at)} />,
         ),
       });
     }
