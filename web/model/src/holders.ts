@@ -1,15 +1,10 @@
-/** Who holds the hubs: long slices, grouped by what they were spent in, and the sentence about the worst. */
+/** Who holds the hubs: long slices, grouped by what they were spent in. */
 import { DEFAULT_THRESHOLD } from "./activity.ts";
+import { findCulprit } from "./culprit.ts";
 import { HISTORY } from "./history.ts";
 import { Modules } from "./modules.ts";
-import { formatDuration, formatPercent } from "./numbers.ts";
+import { describeCulprit, describeQuiet, type SentencePart } from "./sentence.ts";
 import type { Store } from "./store.ts";
-
-/** A culprit holds at least this share of its hub, and this often ... */
-const MIN_SHARE = 0.01;
-const MIN_COUNT = 3;
-/** ... or holds it now for longer than this, ns. */
-const MIN_LASTING = 1e9;
 
 /** What held one hub for long, the same function path under the same entry function each time. */
 export interface Holder {
@@ -20,7 +15,7 @@ export interface Holder {
   path: number[];
   /** The store's node at that path, the latest where threads and groups have several. */
   node: number;
-  /** First function of the program's own code on the path, else the entry function; 0: none is known. */
+  /** The route, the job: see actorOf(); 0: none is known. */
   actor: number;
   /** Last function of the path; 0: none is known. */
   place: number;
@@ -41,11 +36,6 @@ export interface Holder {
   task: number;
   /** Ids of its slices that are over, oldest first. */
   slices: number[];
-}
-
-export interface SentencePart {
-  text: string;
-  role: "actor" | "hub" | "share" | "place" | "file" | "plain";
 }
 
 export interface HubReport {
@@ -89,21 +79,37 @@ export function hubReport(store: Store, options: HubReportOptions = {}): HubRepo
   const holders = new Map<string, Holder>();
   for (const held of heldHubs(store, since, threshold)) addHeld(store, holders, held, since, modules);
   const all = [...holders.values()];
-  for (const holder of all) {
-    holder.mean = holder.held / holder.count;
-    holder.meanCpu = holder.cpu / holder.count;
-    holder.meanBlocked = holder.blocked / holder.count;
-    holder.share = holder.held / hubWindow(store, holder.thread, since);
-  }
+  for (const holder of all) setMeans(holder, hubWindow(store, holder.thread, since));
   all.sort((a, b) => b.held - a.held || a.thread - b.thread || a.node - b.node);
-  const culprit = findCulprit(all);
-  const parts = culprit ? describe(store, culprit, modules) : quiet(store, threshold);
+  const culprit = findCulprit(store, all);
+  const parts = culprit
+    ? describeCulprit(store, culprit, modules)
+    : describeQuiet(store, threshold, all.length > 0);
   const sentence = parts
     .filter((part) => part.role !== "file")
     .map((part) => part.text)
     .join("")
     .trim();
   return { holders: all, culprit, sentence, parts, window };
+}
+
+/**
+ * Who a reader would name: the first function of the innermost run of the program's own code. Own code further out is
+ * what calls everything, a middleware or a main(); 0: there is no own code on the path.
+ */
+export function actorOf(path: readonly number[], modules: Modules): number {
+  let last = path.length - 1;
+  while (last >= 0 && modules.of(path[last]!).origin !== "own") last--;
+  while (last > 0 && modules.of(path[last - 1]!).origin === "own") last--;
+  return path[last] ?? 0;
+}
+
+/** `window`: how much of it the hub's thread lived, ns. */
+function setMeans(holder: Holder, window: number): void {
+  holder.mean = holder.held / holder.count;
+  holder.meanCpu = holder.cpu / holder.count;
+  holder.meanBlocked = holder.blocked / holder.count;
+  holder.share = holder.held / window;
 }
 
 /** Long slices of threads with a hub, those that still last included. */
@@ -159,7 +165,7 @@ function addHeld(
       group: held.group,
       path,
       node: held.node,
-      actor: path.find((fn) => modules.of(fn).origin === "own") ?? entry,
+      actor: actorOf(path, modules) || entry,
       place: path[path.length - 1] ?? entry,
       count: 0,
       held: 0,
@@ -199,61 +205,4 @@ function hubWindow(store: Store, thread: number, since: number): number {
   const begin = Math.max(since, threads.begin[row]!);
   const end = threads.end[row]! > 0 ? threads.end[row]! : now;
   return Math.max(1, end - begin);
-}
-
-/** One that lasts for more than a second, else the one with the largest share of its hub. */
-function findCulprit(holders: readonly Holder[]): Holder | null {
-  const lasting = holders.filter((h) => h.lasting > MIN_LASTING).sort((a, b) => b.lasting - a.lasting);
-  const often = holders
-    .filter((h) => h.share >= MIN_SHARE && h.count >= MIN_COUNT)
-    .sort((a, b) => b.share - a.share);
-  return lasting[0] ?? often[0] ?? null;
-}
-
-function quiet(store: Store, threshold: number): SentencePart[] {
-  for (let row = 0; row < store.threads.size; row++) {
-    if (store.threads.hub[row] === 0) continue;
-    return [{ text: `No hub was held for more than ${formatDuration(threshold)}.`, role: "plain" }];
-  }
-  return [{ text: "No hub has been seen yet.", role: "plain" }];
-}
-
-function describe(store: Store, holder: Holder, modules: Modules): SentencePart[] {
-  const { functions, threads } = store;
-  const plain = (text: string): SentencePart => ({ text, role: "plain" });
-  const actor = functions.qualnameOf(holder.actor) || "Something";
-  const now = holder.lasting > MIN_LASTING;
-  const cpu = now ? holder.lasting * (holder.cpu / holder.held) : holder.meanCpu;
-  const blocked = now ? holder.lasting * (holder.blocked / holder.held) : holder.meanBlocked;
-  const mostlyCpu = cpu > blocked;
-  const main = formatDuration(mostlyCpu ? cpu : blocked);
-  const place = functions.qualnameOf(holder.place);
-  const parts: SentencePart[] = [
-    { text: actor, role: "actor" },
-    plain(now ? " has held " : " holds "),
-    { text: threads.hubName(threads.rowOf(holder.thread)), role: "hub" },
-    plain(
-      now ? ` for ${formatDuration(holder.lasting)} and still does` : ` for ${formatDuration(holder.mean)}`,
-    ),
-  ];
-  if (!now) {
-    parts.push(plain(holder.count > 1 ? " each time, " : ", "));
-    parts.push({ text: formatPercent(holder.share).text, role: "share" }, plain(" of its time"));
-  }
-  parts.push(plain(`: ${main} ${mostlyCpu ? "on the CPU" : "blocked"}`));
-  if (place !== "") {
-    // "report ... on the CPU in report" would say it twice.
-    if (holder.place !== holder.actor) parts.push(plain(" in "), { text: place, role: "place" });
-    const file = modules.shortPlace(ownCaller(holder, modules));
-    if (file !== "") parts.push(plain(" "), { text: file, role: "file" });
-  }
-  return parts;
-}
-
-/** The innermost function of the program's own code: where to mend it. */
-function ownCaller(holder: Holder, modules: Modules): number {
-  for (let i = holder.path.length - 1; i >= 0; i--) {
-    if (modules.of(holder.path[i]!).origin === "own") return holder.path[i]!;
-  }
-  return holder.place;
 }

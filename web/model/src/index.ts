@@ -10,6 +10,7 @@ export * from "./places.ts";
 export * from "./recording.ts";
 export * from "./relations.ts";
 export * from "./search.ts";
+export type { SentencePart } from "./sentence.ts";
 export * from "./store.ts";
 export { BadUpdate } from "./tables/columns.ts";
 export type { FunctionTable } from "./tables/functions.ts";
