@@ -35,6 +35,8 @@ export class Icicle {
   depth: Int32Array = new Int32Array(256);
   private weight: Float64Array = new Float64Array(256);
   private boxes: Int32Array = new Int32Array(256);
+  private childStart: Int32Array = new Int32Array(1);
+  private childList: Int32Array = new Int32Array(0);
   private order: Order = "name";
 
   constructor(readonly tree: Tree) {}
@@ -43,7 +45,15 @@ export class Icicle {
     const { from = 0, to = 1, minWidth = 0 } = options;
     this.order = options.order;
     this.weigh(options.kinds);
-    this.boxes = grown(this.boxes, this.tree.size).fill(-1);
+    const most = this.tree.size;
+    this.boxes = grown(this.boxes, most).fill(-1);
+    this.node = grown(this.node, most);
+    this.depth = grown(this.depth, most);
+    this.x = grown(this.x, most);
+    this.w = grown(this.w, most);
+    const { start, list } = this.tree.childLists();
+    this.childStart = start;
+    this.childList = list;
     this.size = 0;
     this.rows = 0;
     this.push(0, 0, 1);
@@ -116,25 +126,35 @@ export class Icicle {
   }
 
   private layoutChildren(box: number, from: number, to: number, minWidth: number): void {
-    const { tree, weight, total } = this;
+    const { weight, total, childList } = this;
     if (total === 0) return;
+    const node = this.node[box]!;
+    const end = this.childStart[node + 1]!;
     let x = this.x[box]!;
-    let children: ArrayLike<number> = tree.children(this.node[box]!);
-    if (this.order === "width") children = this.widestFirst(children, minWidth * total);
-    for (let i = 0; i < children.length && x <= to; i++) {
-      const child = children[i]!;
-      const w = weight[child]! / total;
-      if (w > 0 && w >= minWidth && x + w >= from) this.push(child, x, w);
-      x += w;
+    if (this.order === "width") {
+      for (const child of this.widestFirst(node, minWidth * total)) {
+        x = this.place(child, x, weight[child]! / total, from, to, minWidth);
+      }
+      return;
+    }
+    for (let i = this.childStart[node]!; i < end && x <= to; i++) {
+      const child = childList[i]!;
+      x = this.place(child, x, weight[child]! / total, from, to, minWidth);
     }
   }
 
-  /** Those that are wide enough; equal ones stay in the order of their names. */
-  private widestFirst(children: ArrayLike<number>, least: number): number[] {
-    const { weight } = this;
+  /** A box, unless it is too narrow or outside; returns where the next one begins. */
+  private place(node: number, x: number, w: number, from: number, to: number, minWidth: number): number {
+    if (w > 0 && w >= minWidth && x <= to && x + w >= from) this.push(node, x, w);
+    return x + w;
+  }
+
+  /** Children that are wide enough; equal ones stay in the order of their names. */
+  private widestFirst(node: number, least: number): number[] {
+    const { weight, childList } = this;
     const wide: number[] = [];
-    for (let i = 0; i < children.length; i++) {
-      const child = children[i]!;
+    for (let i = this.childStart[node]!; i < this.childStart[node + 1]!; i++) {
+      const child = childList[i]!;
       if (weight[child]! > 0 && weight[child]! >= least) wide.push(child);
     }
     return wide.sort((a, b) => weight[b]! - weight[a]!);
@@ -142,10 +162,6 @@ export class Icicle {
 
   private push(node: number, x: number, w: number): void {
     const box = this.size++;
-    this.node = grown(this.node, this.size);
-    this.depth = grown(this.depth, this.size);
-    this.x = grown(this.x, this.size);
-    this.w = grown(this.w, this.size);
     this.node[box] = node;
     this.depth[box] = this.tree.depth[node]!;
     this.x[box] = x;

@@ -128,8 +128,14 @@ export class Tree {
 
   /** Children in the order of their names. Valid until the next update(). */
   children(node: number): Int32Array {
+    const { start, list } = this.childLists();
+    return list.subarray(start[node] ?? 0, start[node + 1] ?? 0);
+  }
+
+  /** The same of all nodes: those of n are list[start[n]] to list[start[n + 1] - 1]. */
+  childLists(): { start: Int32Array; list: Int32Array } {
     this.orderChildren();
-    return this.childList.subarray(this.childStart[node] ?? 0, this.childStart[node + 1] ?? 0);
+    return { start: this.childStart, list: this.childList };
   }
 
   /** Function ids from the entry function to this node's. */
@@ -202,6 +208,10 @@ export class Tree {
   private addNodes(): void {
     const { nodes } = this.store;
     this.nodeIndex = grown(this.nodeIndex, nodes.size);
+    const most = this.size + nodes.count - this.seen;
+    growColumns(this, COLUMNS, most);
+    growColumns(this.own, KINDS, most);
+    growColumns(this.total, KINDS, most);
     for (; this.seen < nodes.count; this.seen++) {
       const id = nodes.order[this.seen]!;
       if (this.scoped !== null && !this.scoped.has(nodes.group[id]!)) this.nodeIndex[id] = -1;
@@ -215,9 +225,6 @@ export class Tree {
     const found = this.table[slot]!;
     if (found !== 0) return found - 1;
     const node = this.size++;
-    growColumns(this, COLUMNS, this.size);
-    growColumns(this.own, KINDS, this.size);
-    growColumns(this.total, KINDS, this.size);
     this.parent[node] = parent;
     this.function[node] = fn;
     this.depth[node] = this.depth[parent]! + 1;

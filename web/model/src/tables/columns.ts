@@ -31,7 +31,8 @@ export class BadUpdate extends Error {
  */
 const LARGEST_ID = (1 << 24) - 1;
 
-export function checkId(id: number, path: string, least = 1): void {
-  if (id < least || id > LARGEST_ID)
-    throw new BadUpdate(`${path}: id ${id} is not from ${least} to ${LARGEST_ID}`);
+export function checkId(id: number, column: string, row: number, least = 1): void {
+  if (id < least || id > LARGEST_ID) {
+    throw new BadUpdate(`${column}[${row}]: id ${id} is not from ${least} to ${LARGEST_ID}`);
+  }
 }

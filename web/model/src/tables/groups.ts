@@ -59,7 +59,7 @@ export class GroupTable {
     for (let i = 0; i < columns.id.length; i++) {
       const id = columns.id[i]!;
       const entry = columns.entry[i]!;
-      checkId(id, `groups.add.id[${i}]`, 0);
+      checkId(id, "groups.add.id", i, 0);
       if (this.has(id)) throw new BadUpdate(`groups.add.id[${i}]: group ${id} was added before`);
       if (entry >= this.functions.size || (entry === 0) !== (id === 0)) {
         throw new BadUpdate(`groups.add.entry[${i}]: function ${entry} is not known`);

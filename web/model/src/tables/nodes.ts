@@ -54,11 +54,18 @@ export class NodeTable {
 
   /** Only the store calls this. */
   add(columns: NodeAdd): void {
+    let largest = this.size - 1;
+    columns.id.forEach((id, i) => {
+      checkId(id, "nodes.add.id", i);
+      largest = Math.max(largest, id);
+    });
+    growColumns(this, COLUMNS, largest + 1);
+    this.order = grown(this.order, this.count + columns.id.length);
+    this.size = largest + 1;
     for (let i = 0; i < columns.id.length; i++) {
       const id = columns.id[i]!;
       const parent = columns.parent[i]!;
       const fn = columns.function[i]!;
-      checkId(id, `nodes.add.id[${i}]`);
       if (this.has(id)) throw new BadUpdate(`nodes.add.id[${i}]: node ${id} was added before`);
       if (parent !== 0 && (parent >= id || !this.has(parent))) {
         throw new BadUpdate(`nodes.add.parent[${i}]: node ${parent} is not known before its child ${id}`);
@@ -66,13 +73,10 @@ export class NodeTable {
       if (fn >= this.functions.size)
         throw new BadUpdate(`nodes.add.function[${i}]: function ${fn} is not known`);
       if (columns.thread[i] === 0) throw new BadUpdate(`nodes.add.thread[${i}]: node ${id} is of no thread`);
-      this.size = Math.max(this.size, id + 1);
-      growColumns(this, COLUMNS, this.size);
       this.parent[id] = parent;
       this.function[id] = fn;
       this.group[id] = columns.group[i]!;
       this.thread[id] = columns.thread[i]!;
-      this.order = grown(this.order, this.count + 1);
       this.order[this.count++] = id;
     }
   }
