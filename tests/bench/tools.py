@@ -152,10 +152,11 @@ class Flamelet(Tool):
         return ""
 
     def start(self) -> None:
+        flamelet = importlib.import_module("flamelet")
         os.environ[self._CLOCK_VARIABLE] = self._clock
         try:
-            importlib.import_module("flamelet").start(serve=False)
-        except RuntimeError as error:  # the clock that we force may not exist here
+            flamelet.start(serve=False)
+        except flamelet.FlameletError as error:  # the clock that we force may not exist here
             raise UnsupportedError(str(error)) from error
         finally:
             del os.environ[self._CLOCK_VARIABLE]
@@ -168,7 +169,7 @@ class Flamelet(Tool):
         if not self._started:
             return 0
         snapshot = importlib.import_module("flamelet").snapshot()
-        if self._clock not in snapshot.clock:
+        if snapshot.clock.partition("+")[2] != self._clock:  # "tsc+rseq": the wall counter, then the CPU clock
             raise ToolError(f"flamelet runs with the clock {snapshot.clock}, not with {self._clock}")
         rows = [row for row in snapshot.functions if (row.file, row.line) == (code.co_filename, code.co_firstlineno)]
         return sum(int(row.calls) for row in rows)

@@ -58,6 +58,9 @@ from types import SimpleNamespace
 calls = collections.Counter()
 clock = ""
 
+class FlameletError(Exception):
+    pass
+
 def hook(frame, event, argument):
     if event == "call":
         calls[frame.f_code] += 1
@@ -221,7 +224,7 @@ def test_a_profiler_that_sees_nothing_is_not_measured(tmp_path: Path) -> None:
 
 def test_a_clock_that_the_machine_lacks_is_told_in_flamelets_words(tmp_path: Path) -> None:
     # GIVEN a flamelet that refuses one of its clocks
-    refusal = "if clock == 'tsc+rseq': raise RuntimeError('no rseq here')"
+    refusal = "if clock == 'tsc+rseq': raise FlameletError('no rseq here')"
     write_flamelet(tmp_path, start=f"{refusal}\n    sys.setprofile(hook)")
 
     # WHEN the program runs with it
