@@ -1,0 +1,75 @@
+"""`flamelet run`: run a program with profiling on."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from .. import browser, ending, launcher, session
+from ..errors import UsageError
+from ..recording import RecordingFile
+
+if TYPE_CHECKING:
+    from .parsing import Commands
+
+_EPILOG = """\
+Everything behind SCRIPT or MODULE belongs to the program. Its output, exit code and behaviour are those that it has
+without flamelet; flamelet's own words go to standard error. At its end a summary is printed there, unless -o is given.
+
+Exit code 2, with nothing run: a wrong option, a script or module that is not there, a port in use, a file that can't be
+written. FLAMELET_CLOCK (auto, tsc, monotonic) and FLAMELET_CPU_CLOCK (auto, rseq, short) force a clock.
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "run",
+        help="run a program with profiling on",
+        description="Run a program as python would, with profiling on and a live view in the browser.",
+        usage="flamelet run [options] SCRIPT [ARGS...]\n       flamelet run [options] -m MODULE [ARGS...]",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    port = parser.add_argument(
+        "--port", type=_port, default=0, metavar="N", help="port of the live view on 127.0.0.1 (default: a free one)"
+    )
+    output = parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write a recording there at the end (NAME.flamelet)"
+    )
+    parser.add_argument("--no-server", dest="server", action="store_false", help="no live view")
+    parser.add_argument("--open", action="store_true", help="open the live view in a browser")
+    parser.add_argument("--builtins", action="store_true", help="functions written in C too, at a higher cost")
+    parser.before_program = (*port.option_strings, *output.option_strings)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> launcher.Launch:
+    program = _program(options.rest)
+    if not options.server and (options.open or options.port):
+        raise UsageError(f"{'--open' if options.open else '--port'} and --no-server exclude each other")
+    launcher.check(program)
+    file = RecordingFile(options.output) if options.output is not None else None
+    session.prepare(builtins=options.builtins)
+    if options.server:
+        url = session.serve_session(options.port, session.encodable(str(program)))
+        print(f"flamelet: {url}", file=sys.stderr, flush=True)
+        problem = browser.open_page(url) if options.open else ""
+        if problem:
+            print(f"flamelet: {problem}", file=sys.stderr, flush=True)
+    ending.at_the_end(program, file)
+    return launcher.Launch(program, with_builtins=options.builtins)
+
+
+def _program(rest: list[str]) -> launcher.Program:
+    is_module = rest[:1] == ["-m"]
+    name, *arguments = rest[is_module:] or [""]
+    if not name:
+        raise UsageError("what is to be run? `flamelet run SCRIPT`, or `flamelet run -m MODULE`")
+    return launcher.Program(name, tuple(arguments), is_module)
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) <= 65535):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 65535")
+    return int(text)
