@@ -106,7 +106,10 @@ void fl__leave_slow(struct fl_thread *thread, fl_function_id function, fl_ticks 
     struct fl_node *frame = node;
     while (frame && frame->function != function)
         frame = frame->up;
-    fl__add(&thread->unmatched, 1);
+    if (!frame && thread->below > 0)
+        thread->below--;
+    else
+        fl__add(&thread->unmatched, 1);
     fl__move(thread, frame ? frame->up : node, now);
 }
 

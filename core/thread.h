@@ -47,6 +47,7 @@ struct fl_thread {
     struct fl_cpu_clock cpu;               /* sync_* are read by others, inside the version */
     struct fl_session *session;
     uint32_t overflow;                     /* of the current task */
+    uint32_t below;                        /* frames below what is shown, on purpose: their ends are not unmatched */
     uint32_t index;                        /* in the session's threads; ids on the wire are index + 1 */
 
     /* Written at switches and slow events, inside the version. */

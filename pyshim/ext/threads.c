@@ -96,8 +96,7 @@ static struct fl_ext_thread *attach(void)
 
 void fl_thread_seed(struct fl_thread *thread, enum fl_seed seed)
 {
-    if (seed == FL_SEED_NONE)
-        return;
+    thread->below = 0;
     PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
     PyObject *codes = PyList_New(0);
     if (frame && seed == FL_SEED_BELOW) {
@@ -118,6 +117,10 @@ void fl_thread_seed(struct fl_thread *thread, enum fl_seed seed)
     for (Py_ssize_t i = codes ? PyList_GET_SIZE(codes) : 0; i-- > 0;) {
         PyCodeObject *code = (PyCodeObject *)PyList_GET_ITEM(codes, i);
         uint32_t function = fl_function_of(code);
+        if (function && seed == FL_SEED_NONE) {
+            thread->below++; /* it returns some day, without having been entered */
+            continue;
+        }
         fl_hooks_wake(code);
         if (function)
             fl_enter(thread, function, false, fl_now(thread));
