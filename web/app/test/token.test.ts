@@ -44,4 +44,17 @@ describe("takeToken", () => {
     expect(here.urls).toEqual([]);
     expect(takeToken(place("#view=flame"))).toBe("");
   });
+
+  it("GIVEN forbidden storage WHEN the token is taken THEN it works, and stays in the address for a reload", () => {
+    const here = place("#t=00ff");
+    here.sessionStorage.setItem = () => {
+      throw new Error("denied");
+    };
+    here.sessionStorage.getItem = () => {
+      throw new Error("denied");
+    };
+    expect(takeToken(here)).toBe("00ff");
+    expect(here.urls).toEqual([]);
+    expect(takeToken({ ...here, location: { ...here.location, hash: "" } })).toBe("");
+  });
 });

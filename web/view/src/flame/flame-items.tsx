@@ -11,7 +11,6 @@ const MOST = 30;
  */
 export function FlameItems(): JSX.Element {
   const page = usePage();
-  void page.ticks.value;
   const { tree, store } = page;
   const kinds = page.kinds.value;
   const selected = Math.max(firstRow(page) === 1 ? tree.children(0)[0]! : 0, selectedNode(page));

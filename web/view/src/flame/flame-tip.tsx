@@ -11,7 +11,6 @@ const WIDTH = 300;
 /** What the frame under the pointer is, beside the pointer. */
 export function FlameTip({ controller }: { controller: FlameController }): JSX.Element | null {
   const page = usePage();
-  void page.ticks.value;
   const hover = controller.hover.value;
   if (hover === null || hover.node >= page.tree.size) return null;
   const { tree, store } = page;

@@ -17,7 +17,6 @@ import { ScopeMenu } from "./scope-menu.tsx";
 /** The flame of all tasks or of a group, with the list that chooses the scope at its left where there is room. */
 export function FlameView(): JSX.Element {
   const page = usePage();
-  void page.ticks.value;
   page.refreshStats();
   const narrow = page.narrow.value;
   const list = !narrow && page.listOpen.value;

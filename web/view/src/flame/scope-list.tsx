@@ -36,7 +36,6 @@ const ALL_ROWS: readonly [AllRow, AllRow] = [
 /** Groups and tasks at the left of the flame: a click on a group shows its flame, a click on a task also where it is. */
 export function ScopeList(): JSX.Element {
   const page = usePage();
-  void page.ticks.value;
   const held = useHeldPointer();
   const list = useTaskList(page, held.held, "listUnfolded", "entry");
   const { store } = page;

@@ -5,7 +5,6 @@ import { usePage } from "../state/context.ts";
 /** Tells assistive technology who holds a hub: when it is another, not each time that a number changes. */
 export function Announcer(): JSX.Element {
   const page = usePage();
-  void page.ticks.value;
   const { culprit, sentence } = page.report();
   const who = culprit === null ? "" : `${culprit.thread} ${culprit.path.join()}`;
   const said = useRef({ who: "", sentence: "" });

@@ -6,7 +6,6 @@ import { usePage } from "../state/context.ts";
 /** One line that says why the numbers stand still. All that was seen stays on the screen. */
 export function Banner(): JSX.Element | null {
   const page = usePage();
-  void page.ticks.value;
   const connection = page.connection.value;
   const session = page.session.value;
   const clock = (instant: number): string => (session === null ? "" : formatClock(session.epoch, instant));

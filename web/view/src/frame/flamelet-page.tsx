@@ -31,7 +31,6 @@ export function FlameletPage({ page }: { page: Page }): JSX.Element {
 
 function Frame(): JSX.Element {
   const page = usePage();
-  void page.ticks.value;
   const state = fullPageState(page);
   return (
     <div class="frame">

@@ -30,7 +30,6 @@ const KEYS: Readonly<Record<ViewName, readonly (readonly [string, string])[]>> =
 /** How good the numbers are, and the keys of this view. */
 export function Footer(): JSX.Element {
   const page = usePage();
-  void page.ticks.value;
   const { status } = page.store;
   const { state } = page.connection.value;
   return (

@@ -90,7 +90,6 @@ function SearchField(): JSX.Element {
 
 function SearchResult(): JSX.Element | null {
   const page = usePage();
-  void page.ticks.value;
   const view = page.view.value;
   if (page.query.value === "" || (view !== "flame" && view !== "table")) return null;
   page.refreshTree();
@@ -119,7 +118,6 @@ function LiveButton(): JSX.Element {
   const { state } = page.connection.value;
   const shown = state === "live" && page.frozen.value ? "frozen" : state;
   const stopped = state === "live" && page.store.status?.state === "stopped";
-  void page.ticks.value;
   return (
     <button
       type="button"

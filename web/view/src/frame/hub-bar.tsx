@@ -6,7 +6,6 @@ import { hubRows, hubTitle } from "../state/selectors.ts";
 /** The hubs above every view but Now, which shows them large. */
 export function HubBar(): JSX.Element | null {
   const page = usePage();
-  void page.ticks.value;
   const rows = hubRows(page);
   if (rows.length === 0) return null;
   const most = page.narrow.value ? 2 : 3;

@@ -13,7 +13,6 @@ import { TaskSections } from "./task-sections.tsx";
  */
 export function Inspector({ fallback = null }: { fallback?: Selection }): JSX.Element {
   const page = usePage();
-  void page.ticks.value;
   page.refreshTree();
   return (
     <aside class="side" data-testid="inspector" aria-label="Selection">

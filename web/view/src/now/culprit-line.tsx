@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { KeyButton } from "../parts/key-button.tsx";
 import { Swatch } from "../parts/marks.tsx";
 import { usePage } from "../state/context.ts";
+import { isOver } from "../state/selectors.ts";
 
 /** The answer in a sentence: who holds which hub, for how long, and why. */
 export function CulpritLine({ report }: { report: HubReport }): JSX.Element {
@@ -19,6 +20,7 @@ export function CulpritLine({ report }: { report: HubReport }): JSX.Element {
       </div>
     );
   }
+  const over = isOver(page);
   const kind = culprit.blocked >= culprit.cpu ? "blocked" : "cpu";
   return (
     <div class="say" data-testid="culprit" data-kind={kind}>
@@ -26,11 +28,11 @@ export function CulpritLine({ report }: { report: HubReport }): JSX.Element {
       <span class="cut" title={report.sentence}>
         {report.parts.map((part, i) => (
           <span key={i} class={WEIGHTS[part.role] ?? ""} data-role={part.role}>
-            {part.text}
+            {over ? (PAST[part.text] ?? part.text) : part.text}
           </span>
         ))}
       </span>
-      {culprit.lasting > 0 ? (
+      {culprit.lasting > 0 && !over ? (
         <span class="is-blocked strong nowrap">
           holds it now, {formatDuration(culprit.lasting).replaceAll(" ", NARROW_SPACE)}
         </span>
@@ -42,6 +44,9 @@ export function CulpritLine({ report }: { report: HubReport }): JSX.Element {
     </div>
   );
 }
+
+/** When the program has ended, it held and no longer holds. */
+const PAST: Readonly<Record<string, string>> = { " holds ": " held ", " has held ": " held " };
 
 const WEIGHTS: Readonly<Record<string, string>> = {
   actor: "strong",

@@ -1,4 +1,11 @@
-import { formatClock, formatCount, formatDuration, type Holder, type HubReport } from "@flamelet/model";
+import {
+  actorOf,
+  formatClock,
+  formatCount,
+  formatDuration,
+  type Holder,
+  type HubReport,
+} from "@flamelet/model";
 import type { JSX } from "preact";
 import { palette } from "../canvas/palette.ts";
 import { paintMarks, type StripMark } from "../canvas/strip.ts";
@@ -154,7 +161,7 @@ export function Latest({ report }: { report: HubReport }): JSX.Element | null {
       </h3>
       {rows.map((row) => {
         const task = store.tasks.rowOf(row.task);
-        const actor = row.path.find((fn) => page.modules.of(fn).origin === "own") ?? row.path[0] ?? 0;
+        const actor = actorOf(row.path, page.modules) || (row.path[0] ?? 0);
         const rest = row.path.slice(row.path.indexOf(actor) + 1).slice(-2);
         const thread = store.threads.rowOf(row.thread);
         return (

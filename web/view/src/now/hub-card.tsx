@@ -17,6 +17,8 @@ export function HubCard({ row, report }: { row: number; report: HubReport }): JS
   const { threads, tasks } = page.store;
   const id = threads.id[row]!;
   const shares = recentShares(page, id);
+  const title = hubTitle(page, row);
+  const name = threads.nameOf(row);
   let count = 0;
   let longest = 0;
   for (let task = 0; task < tasks.size; task++)
@@ -28,9 +30,10 @@ export function HubCard({ row, report }: { row: number; report: HubReport }): JS
   return (
     <section class="hub-card" data-testid="hub-card">
       <header>
-        <h2>{hubTitle(page, row)}</h2>
+        <h2>{title}</h2>
         <span class="weak cut">
-          {threads.nameOf(row)}, {formatCount(count)} {count === 1 ? "task" : "tasks"}
+          {name === title ? "" : `${name}, `}
+          {formatCount(count)} {count === 1 ? "task" : "tasks"}
         </span>
         <HubState row={row} report={report} />
         <span class="fill" />

@@ -1,8 +1,10 @@
 import { formatCount, type HubReport, type TaskActivity, waitSummary } from "@flamelet/model";
 import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
 import { ActivityIcon } from "../parts/marks.tsx";
 import { Time } from "../parts/quantity.tsx";
 import { usePage } from "../state/context.ts";
+import type { Page } from "../state/page.ts";
 import { hubRows, hubTitle, isOver } from "../state/selectors.ts";
 
 const MOST = 7;
@@ -13,10 +15,11 @@ export function HasHub({ report }: { report: HubReport }): JSX.Element {
   const page = usePage();
   const { threads, tasks } = page.store;
   const rows = hubRows(page).filter((row) => tasks.rowOf(threads.task[row]!) >= 0);
+  const anyHub = rows.some((row) => threads.hub[row] !== 0);
   return (
     <section class="card" data-testid="has-hub">
       <h3>
-        {isOver(page) ? "Had a hub at the end" : "Has a hub"}
+        {isOver(page) ? "Had a hub at the end" : anyHub ? "Has a hub" : "Runs on"}
         {report.culprit === null ? null : <span class="weak"> {holding(report)}</span>}
       </h3>
       {rows.length === 0 ? <p class="weak">No thread was seen yet.</p> : null}
@@ -42,38 +45,47 @@ function holding(report: HubReport): string {
   return lasting === 0 ? "" : `${lasting} held right now`;
 }
 
+/** With very many tasks these lists change every other second: looking through all is the dearest part of the page. */
+const MANY = 5000;
+
+function useBeat(page: Page): number {
+  const ticks = page.ticks.value;
+  return page.store.tasks.size > MANY ? Math.floor(ticks / 4) : ticks;
+}
+
 /** Tasks that wait longest for work of others: not for the next request or an empty queue. */
 export function WaitsLongest(): JSX.Element {
   const page = usePage();
-  const { tasks } = page.store;
-  const waiting: { row: number; state: TaskActivity }[] = [];
-  // Longest first by the start of the wait; only as many are described as are shown.
-  const rows: number[] = [];
-  for (let row = 0; row < tasks.size; row++)
-    if (tasks.state[row] === 1 && tasks.hub[row] === 0) rows.push(row);
-  rows.sort((a, b) => tasks.since[a]! - tasks.since[b]!);
-  for (const row of rows) {
-    const state = page.describe(row);
-    if (!state.idle && state.activity === "waiting") waiting.push({ row, state });
-    if (waiting.length === MOST) break;
-  }
+  const beat = useBeat(page);
+  const { generation } = page.store;
+  const waiting = useMemo(() => longestWaits(page), [page, beat, generation]);
   return (
     <section class="card" data-testid="waits-longest">
       <h3>
         Waits longest for work of others <span class="weak">idle waits left out</span>
       </h3>
       {waiting.length === 0 ? <p class="weak">Nobody waits.</p> : null}
-      {waiting.map(({ row, state }) => (
-        <TaskLine
-          key={tasks.id[row]}
-          id={tasks.id[row]!}
-          name={tasks.nameOf(row)}
-          where={state.place}
-          state={state}
-        />
+      {waiting.map(({ id, name, state }) => (
+        <TaskLine key={id} id={id} name={name} where={state.place} state={state} />
       ))}
     </section>
   );
+}
+
+function longestWaits(page: Page): { id: number; name: string; state: TaskActivity }[] {
+  const { tasks } = page.store;
+  const rows: number[] = [];
+  for (let row = 0; row < tasks.size; row++)
+    if (tasks.state[row] === 1 && tasks.hub[row] === 0) rows.push(row);
+  rows.sort((a, b) => tasks.since[a]! - tasks.since[b]!);
+  const waiting: { id: number; name: string; state: TaskActivity }[] = [];
+  // From the longest on, only as many are described as are shown.
+  for (const row of rows) {
+    const state = page.describe(row);
+    if (!state.idle) waiting.push({ id: tasks.id[row]!, name: tasks.nameOf(row), state });
+    if (waiting.length === MOST) break;
+  }
+  return waiting;
 }
 
 function TaskLine(props: { id: number; name: string; where: string; state: TaskActivity }): JSX.Element {
@@ -100,7 +112,9 @@ function TaskLine(props: { id: number; name: string; where: string; state: TaskA
 /** Parked tasks by what they wait for. */
 export function WaitsFor(): JSX.Element {
   const page = usePage();
-  const places = waitSummary(page.store);
+  const beat = useBeat(page);
+  const { generation } = page.store;
+  const places = useMemo(() => waitSummary(page.store), [page, beat, generation]);
   const busiest = places.reduce((most, place) => (place.idle ? most : Math.max(most, place.tasks)), 1);
   return (
     <section class="card" data-testid="waits-for">
@@ -122,7 +136,10 @@ export function WaitsFor(): JSX.Element {
           <span class="bar-cell">
             {place.idle ? null : (
               <span class="bar">
-                <i class="fill-waited" style={{ width: `${((place.tasks / busiest) * 100).toFixed(1)}%` }} />
+                <i
+                  class="part fill-waited"
+                  style={{ width: `${((place.tasks / busiest) * 100).toFixed(1)}%` }}
+                />
               </span>
             )}
           </span>

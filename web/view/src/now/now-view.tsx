@@ -9,7 +9,6 @@ import { HasHub, WaitsFor, WaitsLongest } from "./lists.tsx";
 /** How the process does at this moment, and who is to blame. */
 export function NowView(): JSX.Element {
   const page = usePage();
-  void page.ticks.value;
   const report = page.report();
   const rows = hubRows(page);
   return (

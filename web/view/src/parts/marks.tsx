@@ -26,7 +26,7 @@ export function Bar(props: { times: Times; kinds: Kinds; full: number; offHub?: 
         return share > 0 ? (
           <i
             key={kind}
-            class={`fill-${kind}`}
+            class={`part fill-${kind}`}
             style={{ width: `${Math.min(100, share * 100).toFixed(2)}%` }}
           />
         ) : null;

@@ -19,7 +19,6 @@ const KINDS: readonly Kind[] = ["cpu", "blocked", "waited"];
 /** Every function of the scope with its own and total times. */
 export function TableView(): JSX.Element {
   const page = usePage();
-  void page.ticks.value;
   page.refreshStats();
   const held = useHeldPointer();
   const order = useMemo(() => new StableOrder<number>(), [page]);

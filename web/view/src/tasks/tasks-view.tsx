@@ -25,7 +25,6 @@ const GROUPINGS: readonly { value: Grouping; title: string; short: string }[] = 
 /** All tasks as a live table: grouped, sorted, filtered. */
 export function TasksView(): JSX.Element {
   const page = usePage();
-  void page.ticks.value;
   const held = useHeldPointer();
   const list = useTaskList(page, held.held, "unfolded");
   const narrow = page.narrow.value;
@@ -135,7 +134,7 @@ function useColumns(page: Page, list: Rows): Column<Row>[] {
       {
         key: "state",
         title: "State now",
-        width: narrow ? 128 : 146,
+        width: narrow ? 142 : 146,
         sortable: true,
         hint: "Sort by state, then by how long in it",
         cell: cells(
@@ -175,8 +174,7 @@ function useColumns(page: Page, list: Rows): Column<Row>[] {
       {
         key: "name",
         title: grouping === "none" ? "Task" : "Group, task",
-        width: narrow ? 160 : 170,
-        grow: narrow,
+        width: narrow ? 150 : 170,
         sortable: true,
         cell: cells(
           (row) => <span class="strong">{row.title}</span>,
@@ -188,22 +186,20 @@ function useColumns(page: Page, list: Rows): Column<Row>[] {
         ),
       },
     ];
-    if (!narrow) {
-      columns.push({
-        key: "where",
-        title: "Where",
-        width: 150,
-        grow: true,
-        cell: cells(
-          (row) => <Counts counts={row.counts} />,
-          (at) => <Where state={page.describe(at)} />,
-        ),
-      });
-    }
+    columns.push({
+      key: "where",
+      title: "Where",
+      width: narrow ? 90 : 150,
+      grow: true,
+      cell: cells(
+        (row) => <Counts counts={row.counts} />,
+        (at) => <Where state={page.describe(at)} />,
+      ),
+    });
     columns.push({
       key: "hub",
       title: "Hub time",
-      width: narrow ? 84 : 108,
+      width: narrow ? 78 : 108,
       sortable: true,
       hint: "Time that it had its hub: cpu and blocked",
       cell: cells(
