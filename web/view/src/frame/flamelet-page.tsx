@@ -33,7 +33,7 @@ function Frame(): JSX.Element {
   const page = usePage();
   const state = fullPageState(page);
   return (
-    <div class="frame">
+    <div class="frame" data-testid="frame" data-version={page.store.version}>
       <Header />
       {state === null ? <Banner /> : null}
       {state === null && page.view.value !== "now" ? <HubBar /> : null}
