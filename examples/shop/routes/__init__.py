@@ -1,0 +1,1 @@
+"""The shop's routes: a module with a blueprint for each part of the shop."""
