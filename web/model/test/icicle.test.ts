@@ -44,6 +44,20 @@ describe("Icicle", () => {
     expect(boxes(icicle)).toEqual(["0  0 8", "1 main 0 8", "2 a 0 4", "2 c 4 2", "2 b 6 1", "3 z 0 1"]);
   });
 
+  it("GIVEN children of one width WHEN they are laid out by width THEN span() and boxes keep the order of names", () => {
+    const program = new Program().enter("main");
+    for (const name of ["c", "a", "d", "b"]) program.enter(name).cpu(1).leave();
+    const tree = new Tree(program.tell());
+    tree.update();
+    const icicle = new Icicle(tree);
+    icicle.layout({ kinds: DEFAULT_KINDS, order: "width" });
+    const at = ["a", "b", "c", "d"].map((name) =>
+      tree.findPath([idOf(tree.store, "main"), idOf(tree.store, name)]),
+    );
+    expect(at.map((node) => icicle.span(node).x)).toEqual([0, 0.25, 0.5, 0.75]);
+    expect(at.map((node) => icicle.x[icicle.boxOf(node)])).toEqual([0, 0.25, 0.5, 0.75]);
+  });
+
   it("GIVEN kinds that never occurred WHEN they are counted THEN only the root has a box", () => {
     const icicle = small();
     icicle.layout({ kinds: { cpu: false, blocked: false, idle: true, waited: false }, order: "name" });

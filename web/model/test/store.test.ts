@@ -88,6 +88,18 @@ describe("Store.apply", () => {
     expect(store.tasks.rowOf(2)).toBe(-1);
   });
 
+  it("GIVEN a row of a deleted task WHEN another is added THEN nothing of the old one is in it", () => {
+    const store = storeAt(3); // task 3 is deleted, its row is task 4's or free
+    const { status } = golden()[0]!;
+    const add = { id: [9], thread: [1], begin: [400e6], hub: [0] };
+    const base = { subscription: 1, status };
+    store.apply({ ...base, version: 4, since: 3, now: 400e6, tasks: { del: [4] } });
+    store.apply({ ...base, version: 5, since: 4, now: 400e6, tasks: { add } });
+    const row = store.tasks.rowOf(9);
+    expect(store.tasks.times(row)).toEqual({ cpu: 0, blocked: 0, idle: 0, waited: 0 });
+    expect([store.tasks.name[row], store.tasks.group[row], store.tasks.switches[row]]).toEqual([0, 0, 0]);
+  });
+
   it("GIVEN a task that becomes a hub late WHEN its thread says so THEN it is one", () => {
     const store = storeAt(1);
     const update = golden()[1]!;
@@ -131,6 +143,18 @@ describe("Store.apply", () => {
     expect(() => store.apply({ ...base, version: 3, since: 2, now: 12, threads: { del: [2] } })).toThrow(
       BadUpdate,
     );
+  });
+
+  it("GIVEN a thread that gets its hub after many updates WHEN hubs are named THEN they are counted in that order", () => {
+    const program = new Program();
+    program.hub();
+    const store = program.tell();
+    const second = program.core.attachThread(0, 2, "second");
+    for (let i = 0; i < 5; i++) program.cpu(1).tell(store);
+    program.core.switchTo(5e6, second, program.core.createTask(5e6, second, { hub: true }));
+    program.cpu(1).tell(store);
+    expect([store.threads.hubName(0), store.threads.hubName(1)]).toEqual(["hub 1", "hub 2"]);
+    expect(store.threads.hubName(7)).toBe("");
   });
 
   it("GIVEN a subscription to one group WHEN its nodes come THEN tasks of other groups do no harm", () => {
