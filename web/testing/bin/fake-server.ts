@@ -16,29 +16,40 @@ import { Connection } from "../src/connection.ts";
 import { Camera, type Picture, sessionOf } from "../src/picture.ts";
 import { type Culprit, Shop } from "../src/shop.ts";
 
-const { values } = parseArgs({
-  options: {
-    port: { type: "string", default: "8731" },
-    token: { type: "string", default: "0123456789abcdef".repeat(4) },
-    age: { type: "string", default: "90" },
-    culprit: { type: "string", default: "sqlite" },
-    seed: { type: "string", default: "1" },
-    connections: { type: "string", default: "210" },
-    end: { type: "string", default: "0" },
-  },
-});
+function fail(message: string): never {
+  console.error(`fake-server: ${message}`);
+  process.exit(2);
+}
+
+function readOptions() {
+  try {
+    return parseArgs({
+      options: {
+        port: { type: "string", default: "8731" },
+        token: { type: "string", default: "0123456789abcdef".repeat(4) },
+        age: { type: "string", default: "90" },
+        culprit: { type: "string", default: "sqlite" },
+        seed: { type: "string", default: "1" },
+        connections: { type: "string", default: "210" },
+        end: { type: "string", default: "0" },
+      },
+    }).values;
+  } catch (error) {
+    return fail(error instanceof Error ? error.message : String(error));
+  }
+}
+
+const values = readOptions();
 
 function whole(name: "port" | "age" | "seed" | "connections" | "end"): number {
   const value = Number(values[name]);
-  if (!Number.isInteger(value) || value < 0) {
-    console.error(`fake-server: --${name} must be a whole number, not ${values[name]}`);
-    process.exit(2);
+  if (!Number.isInteger(value) || value < 0 || (name === "port" && value > 65535)) {
+    fail(`--${name} must be a whole number${name === "port" ? " up to 65535" : ""}, not ${values[name]}`);
   }
   return value;
 }
 if (!["sqlite", "sort", "none"].includes(values.culprit)) {
-  console.error(`fake-server: --culprit must be sqlite, sort or none, not ${values.culprit}`);
-  process.exit(2);
+  fail(`--culprit must be sqlite, sort or none, not ${values.culprit}`);
 }
 
 const SAMPLE_MS = 250;
@@ -87,7 +98,7 @@ function allowed(request: IncomingMessage): boolean {
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
   response.setHeader(
     "Content-Security-Policy",
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:",
   );
   response.setHeader("X-Content-Type-Options", "nosniff");
   response.setHeader("Referrer-Policy", "no-referrer");
@@ -175,10 +186,7 @@ const ticker = setInterval(() => {
 }, 50);
 
 advance();
-http.on("error", (error) => {
-  console.error(`fake-server: ${error.message}`);
-  process.exit(1);
-});
+http.on("error", (error) => fail(error.message));
 http.listen(whole("port"), "127.0.0.1", () => {
   const address = http.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
