@@ -500,7 +500,7 @@ static void random_run(uint64_t node_bytes, uint64_t events, uint64_t apart)
 static void test_random_events(void **state)
 {
     (void)state;
-    random_run(64ull << 20, from_environment("FL_TEST_EVENTS", 1000000), 10000);
+    random_run(64ull << 20, from_environment("FL_TEST_EVENTS", 1000000), 20000);
 }
 
 /* GIVEN the same with hardly any room for nodes, THEN nothing but the shape of the tree differs. */
