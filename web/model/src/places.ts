@@ -1,6 +1,8 @@
 /** Where tasks wait: the place as a reader would name it, and whether waiting there means having nothing to do. */
 import { describeFile } from "./modules.ts";
 import type { Store } from "./store.ts";
+import type { FunctionTable } from "./tables/functions.ts";
+import type { StringTable } from "./tables/strings.ts";
 
 /**
  * Files whose functions only carry a wait out: a task parked below `Queue.get` waits at `Queue.get`, whatever that calls.
@@ -47,30 +49,75 @@ export interface Place {
   idle: boolean;
 }
 
+/** What was found out about functions and names of waits; thousands of tasks are asked about at each update. */
+class Facts {
+  /** By function id. */
+  private readonly carries = new Map<number, boolean>();
+  private readonly idle = new Map<number, boolean>();
+  /** By string id. */
+  private readonly idleWaits = new Map<number, boolean>();
+
+  constructor(
+    private readonly functions: FunctionTable,
+    private readonly strings: StringTable,
+  ) {}
+
+  carriesWaits(fn: number): boolean {
+    return remembered(this.carries, fn, () => carriesWaits(this.functions.fileOf(fn)));
+  }
+
+  isIdle(fn: number): boolean {
+    return remembered(this.idle, fn, () => isIdlePlace(this.functions.qualnameOf(fn)));
+  }
+
+  isIdleWait(wait: number): boolean {
+    return remembered(this.idleWaits, wait, () => isIdlePlace(this.strings.get(wait)));
+  }
+}
+
+function remembered(answers: Map<number, boolean>, id: number, find: () => boolean): boolean {
+  let answer = answers.get(id);
+  if (answer === undefined) {
+    answer = find();
+    answers.set(id, answer);
+  }
+  return answer;
+}
+
+/** A store that forgets makes new tables, and the answers go with the old ones. */
+const factsOf = new WeakMap<FunctionTable, Facts>();
+
+function facts(store: Store): Facts {
+  let found = factsOf.get(store.functions);
+  if (found === undefined) {
+    found = new Facts(store.functions, store.strings);
+    factsOf.set(store.functions, found);
+  }
+  return found;
+}
+
 /** Where the task in a row is, or is parked. */
 export function placeOf(store: Store, row: number): Place {
   const { functions, tasks, nodes } = store;
-  const wait = store.strings.get(tasks.wait[row] ?? 0);
-  let node = tasks.node[row] ?? 0;
+  const known = facts(store);
+  const wait = tasks.wait[row] ?? 0;
+  let node = nodes.has(tasks.node[row] ?? 0) ? tasks.node[row]! : 0;
   let place = 0;
   // Up through everything that only carries the wait out; its outermost function is the place.
-  while (
-    nodes.has(node) &&
-    nodes.function[node] !== 0 &&
-    carriesWaits(functions.fileOf(nodes.function[node]!))
-  ) {
+  while (node !== 0 && nodes.function[node] !== 0 && known.carriesWaits(nodes.function[node]!)) {
     place = nodes.function[node]!;
     node = nodes.parent[node]!;
   }
-  const here = nodes.has(node) ? nodes.function[node]! : 0;
-  let found: Omit<Place, "idle">;
-  if (place !== 0) found = { place: functions.qualnameOf(place), caller: functions.qualnameOf(here) };
-  else if (wait !== "") found = { place: wait, caller: functions.qualnameOf(here) };
-  else {
-    const above = nodes.has(node) ? nodes.parent[node]! : 0;
-    found = { place: functions.qualnameOf(here), caller: functions.qualnameOf(nodes.function[above] ?? 0) };
+  let caller = nodes.function[node] ?? 0;
+  if (place === 0 && wait === 0) {
+    place = caller;
+    caller = nodes.function[nodes.parent[node] ?? 0] ?? 0;
   }
-  return { ...found, idle: isIdlePlace(found.place) || isIdlePlace(found.caller) || isIdlePlace(wait) };
+  return {
+    place: place !== 0 ? functions.qualnameOf(place) : store.strings.get(wait),
+    caller: functions.qualnameOf(caller),
+    idle: known.isIdle(place) || known.isIdle(caller) || known.isIdleWait(wait),
+  };
 }
 
 /** Functions in which tasks wait for work to come: what a view hides by default. Servers' loops are not among them. */
