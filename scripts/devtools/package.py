@@ -1,0 +1,31 @@
+"""flamelet itself, built and installed into a venv; a second time only when a source has changed."""
+
+from pathlib import Path
+
+from devtools.checkout import ROOT, Stamp, fingerprint
+from devtools.transcript import Transcript, environment
+from devtools.venvs import PIP, Venv
+
+_SOURCES = [
+    ROOT / name
+    for name in ("CMakeLists.txt", "cmake", "core", "server", "pyshim", "web", "pyproject.toml", "README.md", "LICENSE")
+]
+
+
+def install_flamelet(venv: Venv, node: list[Path], transcript: Transcript, *options: str) -> None:
+    """The venv must have what builds flamelet. options: for pip, "-C" and such. Raises CommandFailed.
+
+    The build's folder is the venv's own and stays, so that only what has changed is compiled.
+    """
+    stamp = Stamp(venv.folder / "flamelet-built", f"{fingerprint(*_sources())} {options}")
+    if stamp.is_current() and any(venv.folder.glob("lib/python*/site-packages/flamelet/_ext*.so")):
+        return
+    stamp.remove()
+    build = f"build-dir=build/{venv.folder.relative_to(ROOT).as_posix().lstrip('.').replace('/', '-')}"
+    how = ("--no-build-isolation", "--no-deps", "--force-reinstall", "-C", build, *options)
+    transcript.check([venv.python, *PIP, "install", *how, ROOT], env=environment(venv.bin, *node))
+    stamp.write()
+
+
+def _sources() -> list[Path]:
+    return [path for path in _SOURCES if path.exists()]

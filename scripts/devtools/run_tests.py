@@ -1,0 +1,134 @@
+"""scripts/test: sets up, runs the suites, prints a line for each at the end, and their sum as the last line."""
+
+import argparse
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from devtools import c_suites, e2e_suites, lint_suites, python_suites, web_suites
+from devtools.checkout import LOGS, RESULTS, ROOT
+from devtools.locking import one_at_a_time
+from devtools.pythons import Python, find_pythons, supported_versions
+from devtools.results import COULD_NOT_RUN, Result
+from devtools.suites import Machine, Suite
+from devtools.transcript import CommandFailed, Transcript
+
+_PARTS = {
+    "c": "core and server without Python, under gcc, clang and the sanitizers",
+    "py": "the Python package, on each supported Python that is here",
+    "web": "the page's packages",
+    "e2e": "the page in Chromium, on a running program",
+    "lint": "formatters, linters, type checkers",
+}
+_LONG = "long"  # a part that `all` leaves out. It has no suites yet.
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    suite: str
+    result: Result
+    seconds: float
+
+    def line(self) -> str:
+        verdict = "FAILED" if self.result.failed else "ok"
+        return f"{self.suite:12}{verdict:8}{self.result.counts():40}{self.seconds:7.1f} s"
+
+
+def main() -> int:
+    options = _parse()
+    # An exception, so that the command that runs is ended with us.
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    pythons = find_pythons()
+    usable = {version: python for version, python in pythons.items() if not python.lacks}
+    _print_pythons(pythons)
+    if not usable:
+        print("no Python here can build flamelet", file=sys.stderr)
+        return 1
+    suites = _suites(Machine(usable))
+    names = [name for given in options.names or ["all"] for name in (_PARTS if given == "all" else [given])]
+    if unknown := [name for name in names if name not in _all_names(suites)]:
+        print(f"no part or suite {unknown[0]!r}; there are: all, {', '.join(_all_names(suites))}", file=sys.stderr)
+        return 2
+    chosen = [suite for suite in suites if suite.part in names or suite.name in names]
+
+    with one_at_a_time():
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        outcomes = [_run(suite, verbose=options.verbose) for suite in chosen]
+    if "py" in names and os.environ.get("CI") == "true":
+        missing = [version for version in supported_versions() if version not in usable]
+        outcomes += [_Outcome(f"py-{version}", COULD_NOT_RUN, 0) for version in missing]
+    return _print_summary(outcomes)
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="scripts/test",
+        description="Set up and run the tests. All output is in build/logs.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="parts:\n" + "\n".join(f"  {part:6}{text}" for part, text in _PARTS.items()),
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help='parts, or suites such as "c-asan"; default: all')
+    parser.add_argument("-v", "--verbose", action="store_true", help="show all output while the suites run")
+    return parser.parse_args()
+
+
+def _suites(machine: Machine) -> list[Suite]:
+    return [
+        *c_suites.suites(),
+        *python_suites.suites(machine),
+        *web_suites.suites(machine),
+        *e2e_suites.suites(machine),
+        *lint_suites.suites(machine),
+    ]
+
+
+def _all_names(suites: Iterable[Suite]) -> list[str]:
+    return list(dict.fromkeys([*_PARTS, _LONG, *(suite.name for suite in suites)]))
+
+
+def _print_pythons(pythons: dict[str, Python]) -> None:
+    for version in supported_versions():
+        python = pythons.get(version)
+        if python is None:
+            print(f"python {version}: not found")
+        elif python.lacks:
+            print(f"python {version}: not used, {python.path} needs {python.lacks}")
+        else:
+            print(f"python {version}: {python.path} ({python.full})")
+    sys.stdout.flush()
+
+
+def _run(suite: Suite, *, verbose: bool) -> _Outcome:
+    print(f"--- {suite.name}", flush=True)
+    transcript = Transcript(suite.name, verbose=verbose)
+    began = time.monotonic()
+    try:
+        result = suite.run(transcript)
+        trouble = transcript.tail(100)
+    except CommandFailed as error:
+        result = COULD_NOT_RUN
+        trouble = str(error)
+    outcome = _Outcome(suite.name, result, time.monotonic() - began)
+    if result.failed and not verbose:
+        print(f"{trouble}\n(all of it: {transcript.path.relative_to(ROOT)})")
+    print(outcome.line(), flush=True)
+    return outcome
+
+
+def _print_summary(outcomes: Sequence[_Outcome]) -> int:
+    total = sum((outcome.result for outcome in outcomes), start=Result())
+    print(f"\n{'=' * 70}")
+    for outcome in outcomes:
+        print(outcome.line())
+    for reason, times in sorted(total.skipped.items()):
+        print(f"skipped {times}: {reason}")
+    print(f"logs: {LOGS.relative_to(ROOT)}")
+    print(total.counts())
+    return 1 if total.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
