@@ -13,10 +13,10 @@ import sys
 # Where the interpreter itself takes the loaders of a script from.
 from _frozen_importlib_external import SourceFileLoader, SourcelessFileLoader
 from collections.abc import Callable
-from types import ModuleType, TracebackType
+from types import CodeType, ModuleType, TracebackType
 from typing import Any, NamedTuple
 
-from . import _ext
+from . import _ext, _supported
 from .errors import UsageError
 
 
@@ -33,18 +33,28 @@ class Program(NamedTuple):
 
 
 class Launch(NamedTuple):
-    """A program that is ready to run. with_builtins: functions written in C are profiled too."""
+    """A program that is ready to run. code: of a script; None for what is found through the import system.
+    with_builtins: functions written in C are profiled too."""
 
     program: Program
+    code: CodeType | None
     with_builtins: bool
 
 
-def check(program: Program) -> None:
-    """UsageError where the program is clearly not there. Runs nothing of it."""
+def load(program: Program, *, with_builtins: bool) -> Launch:
+    """Find the program; nothing of it runs yet. UsageError where it is not there."""
     if program.is_module:
         _check_module(program.name)
-    else:
-        _check_script(program.name)
+        return Launch(program, None, with_builtins)
+    try:
+        importer = _importer(program.name)
+        code = _compile(program) if importer is None else None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"can't open the script {program.name!r}: {reason}") from None
+    if importer is not None and importer.find_spec("__main__") is None:
+        raise UsageError(f"can't run {program.name!r}: there is no __main__ module in it")
+    return Launch(program, code, with_builtins)
 
 
 def launch(order: Launch) -> None:
@@ -53,35 +63,38 @@ def launch(order: Launch) -> None:
     An exception that leaves the program, SystemExit included, leaves this function too.
     """
     main = _new_main()
+    run, arguments = _prepare(order, main)
+    sys.modules["__main__"] = main
+    _hide_our_imports()
     try:
-        run, arguments = _prepare(order.program, main)
-        sys.modules["__main__"] = main
-        _hide_our_imports()
         _ext.start(builtins=order.with_builtins, seed=False)
         run(*arguments)
     except SystemExit:
         raise
     except BaseException as error:
-        _show_as_the_programs_own(error, main)
+        _show_as_the_programs_own(error, main, forget_file=order.code is not None)
         raise
-    _forget_file(main)
+    if order.code is not None:
+        _forget_file(main)
 
 
-def _prepare(program: Program, main: ModuleType) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+def _prepare(order: Launch, main: ModuleType) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """What to call, and with what, so that the program runs in `main`."""
     from runpy import _run_module_as_main  # type: ignore[attr-defined] # what the interpreter itself calls
 
+    program = order.program
     if program.is_module:
         sys.argv = ["-m", *program.arguments]
         _set_first_path(os.getcwd())
         return _run_module_as_main, (program.name,)
     sys.argv = [program.name, *program.arguments]
-    if _importer(program.name) is not None:
-        _set_first_path(program.name, always=True)
-        return _run_module_as_main, ("__main__", False)
     path = _absolute(program.name)
+    if order.code is None:
+        _set_first_path(path, always=True)
+        return _run_module_as_main, ("__main__", False)
     _set_first_path(os.path.dirname(os.path.realpath(path)))
-    return exec, (_load(path, main), main.__dict__)
+    main.__dict__.update(__loader__=_loader(path), __file__=path, __cached__=None)
+    return exec, (order.code, main.__dict__)
 
 
 def _new_main() -> ModuleType:
@@ -93,23 +106,37 @@ def _new_main() -> ModuleType:
     return main
 
 
-def _load(path: str, main: ModuleType) -> object:
-    """The code of a script."""
+def _loader(path: str) -> SourceFileLoader | SourcelessFileLoader:
+    return (SourcelessFileLoader if path.endswith(".pyc") else SourceFileLoader)("__main__", path)
+
+
+def _compile(program: Program) -> CodeType:
+    """The code of a script. OSError or ValueError where it can't be read."""
+    path = _absolute(program.name)
     if path.endswith(".pyc"):
-        sourceless = SourcelessFileLoader("__main__", path)
-        main.__dict__.update(__loader__=sourceless, __file__=path, __cached__=None)
-        return sourceless.get_code("__main__")
-    main.__dict__.update(__loader__=SourceFileLoader("__main__", path), __file__=path, __cached__=None)
+        code = _loader(path).get_code("__main__")
+        assert code is not None
+        return code
     with open(path, "rb") as file:
         source = file.read()
-    return compile(source, path, "exec", dont_inherit=True)
+    try:
+        return compile(source, path, "exec", dont_inherit=True)
+    except SyntaxError:
+        # Nothing of it can run. How the interpreter says that depends on how it reads files, so let it.
+        os.execv(sys.executable, [sys.executable, *_interpreter_options(), program.name, *program.arguments])
+
+
+def _interpreter_options() -> list[str]:
+    """What stands between the interpreter and flamelet on the command line, such as -X dev."""
+    up_to_flamelet = sys.orig_argv[1 : len(sys.orig_argv) - len(sys.argv) + 1]
+    options = up_to_flamelet[:-1]
+    return options[:-1] if options[-1:] == ["-m"] else options
 
 
 def _forget_file(main: ModuleType) -> None:
     """As the interpreter does when a script has ended, so exit handlers and threads see what they would have seen."""
-    if main.__spec__ is None:
-        main.__dict__.pop("__file__", None)
-        main.__dict__.pop("__cached__", None)
+    main.__dict__.pop("__file__", None)
+    main.__dict__.pop("__cached__", None)
 
 
 def _set_first_path(path: str, *, always: bool = False) -> None:
@@ -125,22 +152,23 @@ def _hide_our_imports() -> None:
     """Take the modules that flamelet imported out of the program's sight.
 
     A program may have a file of its own that is named like one of them, and would get it without us. Ours keep the
-    modules that they have. `sys.modules` is in the order of imports, and flamelet stands before what it imports.
+    modules that they have. `sys.modules` is in the order in which imports ended, so a module of flamelet that imports
+    nothing new stands before all that flamelet brought.
     """
     names = list(sys.modules)
-    for name in names[names.index(__package__ or "flamelet") + 1 :]:
-        if name.partition(".")[0] not in ("flamelet", "encodings", "__main__"):
+    for name in names[names.index(_supported.__name__) :]:
+        if name.partition(".")[0] not in (__package__, "encodings", "__main__"):
             del sys.modules[name]
 
 
-def _show_as_the_programs_own(error: BaseException, main: ModuleType) -> None:
+def _show_as_the_programs_own(error: BaseException, main: ModuleType, *, forget_file: bool) -> None:
     """See that the interpreter, which is about to be reached by this exception, shows it without our frames.
 
     Only for that moment is there a hook of ours: the program has ended, and its own hook is called in the end.
     """
     traceback = error.__traceback__
-    while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
-        traceback = traceback.tb_next
+    # The first entry is that of launch().
+    traceback = traceback.tb_next if traceback else None
     hook = getattr(sys, "excepthook", None)
 
     def show(kind: type[BaseException], value: BaseException, shown: TracebackType | None) -> None:
@@ -150,42 +178,35 @@ def _show_as_the_programs_own(error: BaseException, main: ModuleType) -> None:
             sys.excepthook = hook
         if value is error:
             shown = sys.last_traceback = error.__traceback__ = traceback
-        if hook is None:
-            sys.stderr.write("sys.excepthook is missing\n")
-            sys.__excepthook__(kind, value, shown)
-        else:
-            _call_hook(hook, kind, value, shown)
-        _forget_file(main)
+        _call_hook(hook, kind, value, shown)
+        if forget_file:
+            _forget_file(main)
 
     sys.excepthook = show
 
 
 def _call_hook(
-    hook: Callable[..., object], kind: type[BaseException], value: BaseException, traceback: TracebackType | None
+    hook: Callable[..., object] | None,
+    kind: type[BaseException],
+    value: BaseException,
+    traceback: TracebackType | None,
 ) -> None:
-    """Call the program's hook; where that fails say so in the interpreter's words."""
+    """Call the program's hook; where there is none, or it fails, do and say what the interpreter would."""
+    if hook is None:
+        sys.stderr.write("sys.excepthook is missing\n")
+        sys.__excepthook__(kind, value, traceback)
+        return
     try:
         hook(kind, value, traceback)
     except SystemExit:
         raise
     except BaseException as error:
+        # The first entry is that of this function.
+        error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
         sys.stderr.write("Error in sys.excepthook:\n")
-        behind = error.__traceback__
-        sys.__excepthook__(type(error), error, behind.tb_next if behind else None)
+        sys.__excepthook__(type(error), error, error.__traceback__)
         sys.stderr.write("\nOriginal exception was:\n")
         sys.__excepthook__(kind, value, traceback)
-
-
-def _check_script(name: str) -> None:
-    try:
-        importer = _importer(name)
-        if importer is None:
-            with open(name, "rb"):
-                return
-    except (OSError, ValueError) as error:
-        raise UsageError(f"can't open the script {name!r}: {getattr(error, 'strerror', None) or error}") from None
-    if importer.find_spec("__main__") is None:
-        raise UsageError(f"can't run {name!r}: there is no __main__ module in it")
 
 
 def _check_module(name: str) -> None:
@@ -212,5 +233,5 @@ def _importer(path: str) -> Any:
 
 
 def _absolute(path: str) -> str:
-    """As the interpreter does it: `..` and links stay as they are."""
-    return path if os.path.isabs(path) else f"{os.getcwd()}/{path.removeprefix('./')}"
+    """As the interpreter does it: `.`, `..` and links stay as they are."""
+    return os.path.join(os.getcwd(), path)

@@ -43,7 +43,11 @@ def json_text(snapshot: Snapshot) -> str:
 
 def print_text(snapshot: Snapshot, out: IO[str], top: int = TOP) -> None:
     """Write the summary. top: rows of the tables of functions and tasks, 0: all of them."""
-    text = "\n".join(summary(snapshot, _terminal_width(out), top)) + "\n"
+    try:
+        number = out.fileno()
+    except (OSError, ValueError):
+        number = -1
+    text = "\n".join(summary(snapshot, terminal_width(number), top)) + "\n"
     encoding = getattr(out, "encoding", None) or "ascii"
     out.write(text.encode(encoding, "backslashreplace").decode(encoding))
     out.flush()
@@ -62,13 +66,14 @@ def summary(snapshot: Snapshot, width: int, top: int = TOP) -> list[str]:
     return [*lines, "", answer] if answer else lines
 
 
-def _terminal_width(out: IO[str]) -> int:
+def terminal_width(number: int) -> int:
+    """Columns of the terminal with this file number; COLUMNS comes first, and files get a fixed width."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isascii() and columns.isdigit() and 0 < int(columns) < 10_000:
         return int(columns)
     try:
-        return os.get_terminal_size(out.fileno()).columns or _WIDTH
-    except (OSError, ValueError):
+        return os.get_terminal_size(number).columns or _WIDTH
+    except OSError:
         return _WIDTH
 
 

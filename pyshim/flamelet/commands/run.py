@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> launcher.Launch:
     program = _program(options.rest)
     if not options.server and (options.open or options.port):
         raise UsageError(f"{'--open' if options.open else '--port'} and --no-server exclude each other")
-    launcher.check(program)
+    launch = launcher.load(program, with_builtins=options.builtins)
     file = RecordingFile(options.output) if options.output is not None else None
     session.prepare(builtins=options.builtins)
     if options.server:
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> launcher.Launch:
         if problem:
             print(f"flamelet: {problem}", file=sys.stderr, flush=True)
     ending.at_the_end(program, file)
-    return launcher.Launch(program, with_builtins=options.builtins)
+    return launch
 
 
 def _program(rest: list[str]) -> launcher.Program:
