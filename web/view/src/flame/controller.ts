@@ -1,4 +1,4 @@
-import { batch, effect, type Signal, signal } from "@preact/signals";
+import { batch, effect, type Signal, signal, untracked } from "@preact/signals";
 import { rememberedMeasure } from "../canvas/cut.ts";
 import { paintFlame } from "../canvas/flame-painter.ts";
 import {
@@ -65,7 +65,8 @@ export class FlameController {
         this.surface.invalidate();
       }),
       effect(() => {
-        if (page.selection.value !== null) this.reveal();
+        // What reveal() reads and zooms must not make this effect run again.
+        if (page.selection.value !== null) untracked(() => this.reveal());
         this.surface.invalidate();
       }),
     );
@@ -120,16 +121,16 @@ export class FlameController {
 
   /** Brings the selected frame into sight, when it was selected from elsewhere or by a key. */
   private reveal(): void {
-    const { page, view } = this;
+    const { page } = this;
     const selection = page.selection.peek();
     if (selection?.kind !== "frame") return;
     const node = page.tree.findPath(selection.path);
     if (node < 0) return;
     this.revealRow(node);
-    const span = page.icicle.span(node);
-    const px = (span.w / (view.to - view.from)) * view.width;
-    const inside = span.x + span.w > view.from && span.x < view.to;
-    if (span.w > 0 && (!inside || px < 3)) page.zoomTo({ path: selection.path, lo: 0, hi: 1 });
+    // Beside what is zoomed: out to the frame that holds both.
+    const { path } = page.zoom.peek();
+    const both = commonPath(path, selection.path);
+    if (both.length < Math.min(path.length, selection.path.length)) page.zoomTo({ path: both, lo: 0, hi: 1 });
   }
 
   private revealRow(node: number): void {
@@ -344,4 +345,10 @@ export class FlameController {
     this.setHover(null);
     this.surface.invalidate();
   }
+}
+
+/** The calls that two paths begin with. */
+function commonPath(a: readonly number[], b: readonly number[]): number[] {
+  const differ = a.findIndex((fn, i) => fn !== b[i]);
+  return a.slice(0, differ < 0 ? a.length : differ);
 }

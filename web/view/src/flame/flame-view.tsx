@@ -1,6 +1,6 @@
 import { formatCount, formatTime } from "@flamelet/model";
 import type { JSX } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Inspector } from "../inspector/inspector.tsx";
 import { Choice } from "../parts/choice.tsx";
 import { KindChips } from "../parts/kind-chips.tsx";
@@ -105,14 +105,13 @@ function FlameCanvas(): JSX.Element {
     if (host.current === null) return;
     const made = new FlameController(page, host.current);
     setController(made);
-    return () => made.dispose();
-  }, [page]);
-  useEffect(() => {
-    page.flame = controller;
+    // At once: the next key may come before the next frame.
+    page.flame = made;
     return () => {
       page.flame = null;
+      made.dispose();
     };
-  }, [page, controller]);
+  }, [page]);
   const total = page.tree.totalOf(0, page.kinds.value);
   return (
     <div class="flame">

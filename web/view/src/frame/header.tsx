@@ -95,7 +95,7 @@ function SearchResult(): JSX.Element | null {
   page.refreshTree();
   if (page.search.error !== "") {
     return (
-      <span id="search-result" class="hits bad" title={page.search.error}>
+      <span id="search-result" data-testid="search-result" class="hits bad" title={page.search.error}>
         not a regex
       </span>
     );

@@ -383,6 +383,8 @@ export class Page {
 
   setFrozen(frozen: boolean): void {
     if (this.connection.value.state !== "live" && frozen) return;
+    // Text lags behind the strips by up to a tick: what stands still must be one picture.
+    if (frozen) this.tick();
     this.frozen.value = frozen;
     this.host.setFrozen(frozen);
   }
