@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _print_counts(shop: Shop) -> None:
     counts = shop.requests
     by_route = ", ".join(f"{route} {counts[route]}" for route in sorted(counts))
-    print(f"shop: {counts.total()} requests: {by_route}")
+    print(f"shop: {counts.total()} requests: {by_route or 'none'}")
     print(f"shop: {shop.mistake.times} of them went wrong; {shop.failures} got no good answer")
 
 

@@ -54,7 +54,9 @@ class Shop:
         self._to_stop.callback(gevent.killall, jobs)
         services = Services(database, carts, orders, self._collector, self.mistake)
         application = create_application(services, self.requests, watch)
-        server = WSGIServer(("127.0.0.1", self.port), application, spawn=Pool(CONNECTIONS), log=None)
+        # Without its name the server would ask the resolver for one, which may take long and leaves an idle thread.
+        environ = {"SERVER_NAME": "127.0.0.1"}
+        server = WSGIServer(("127.0.0.1", self.port), application, spawn=Pool(CONNECTIONS), log=None, environ=environ)
         try:
             server.start()
         except OSError as error:

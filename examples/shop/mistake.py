@@ -7,6 +7,7 @@ the function that somebody wrote for the route.
 
 import math
 import random
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -56,6 +57,7 @@ class Mistake:
         self.times = 0
         self.size = 0
         self.text = ""
+        self.trailing_space = re.compile(r"\s+$")  # its `sub` is C; `re.sub` would be a Python frame of its own
         self.numbers: list[int] = []
         self.seconds = HOLD
         self.sleep: Callable[[float], None] = get_original("time", "sleep")
@@ -92,7 +94,7 @@ class Mistake:
     def _resize(self, size: int) -> None:
         self.size = size
         if self.kind == "c_call":
-            # The pasted text that once stopped a large site: `\s+$` tries again from each of its spaces.
+            # The pasted text that once stopped a large site: `trailing_space` tries again from each of its spaces.
             self.text = "|" + " " * size + "|"
         elif self.kind == "big_sort":
             self.numbers = list(memoryview(random.Random(size).randbytes(4 * size)).cast("I"))

@@ -1,7 +1,5 @@
 """Lists of products, and a product's page."""
 
-import re
-
 from flask import Blueprint, abort, render_template, request
 
 from database import Row
@@ -38,7 +36,7 @@ def related_products(shown: Row, everything: list[Row], mistake: Mistake | None)
     if mistake is not None:
         match mistake.kind:
             case "c_call":  # tidies the description that a supplier pasted in
-                re.sub(r"\s+$", "", mistake.text)
+                mistake.trailing_space.sub("", mistake.text)
             case "unpatched_sleep":  # gives the image server a moment
                 mistake.sleep(mistake.seconds)
             case "cpu_loop":  # compares the visitors of each product with those of every other

@@ -1,7 +1,5 @@
 """Checkout: asks the cart route over HTTP, adds up, waits for the payment and for the order's number."""
 
-import re
-
 import gevent
 from flask import Blueprint, abort, jsonify
 from flask.typing import ResponseReturnValue
@@ -40,7 +38,7 @@ def price_order(lines: list[Row], mistake: Mistake | None) -> int:
     if mistake is not None:
         match mistake.kind:
             case "c_call":  # trims the note for the driver
-                re.sub(r"\s+$", "", mistake.text)
+                mistake.trailing_space.sub("", mistake.text)
             case "unpatched_sleep":  # tries the tax office again in a moment
                 mistake.sleep(mistake.seconds)
             case "cpu_loop":  # tries every voucher on every line

@@ -1,7 +1,5 @@
 """The report: what was sold, by category."""
 
-import re
-
 from flask import Blueprint, render_template
 
 from database import Row
@@ -30,7 +28,7 @@ def build_rows(lines: list[Row], mistake: Mistake | None) -> list[Row]:
     if mistake is not None:
         match mistake.kind:
             case "c_call":  # trims the remarks
-                re.sub(r"\s+$", "", mistake.text)
+                mistake.trailing_space.sub("", mistake.text)
             case "unpatched_sleep":  # until the numbers of the branches are in
                 mistake.sleep(mistake.seconds)
             case "cpu_loop":  # interest, day by day since the beginning

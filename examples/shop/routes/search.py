@@ -1,7 +1,5 @@
 """Search: a ranking of all products for some words."""
 
-import re
-
 from flask import Blueprint, render_template, request
 
 from database import Row
@@ -33,7 +31,7 @@ def rank_products(everything: list[Row], words: list[str], mistake: Mistake | No
     if mistake is not None:
         match mistake.kind:
             case "c_call":  # trims the query, which somebody pasted in
-                re.sub(r"\s+$", "", mistake.text)
+                mistake.trailing_space.sub("", mistake.text)
             case "unpatched_sleep":  # not more than so many searches a second, please
                 mistake.sleep(mistake.seconds)
             case "cpu_loop":  # the distance of the words to every word of the catalogue
