@@ -4,12 +4,13 @@
 #include "functions.h"
 #include "hash.h"
 #include "threads.h"
+#include "waits.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Slots of greenlet's C API capsule, a stable list since greenlet 1.0. */
-enum { API_GET_CURRENT = 4, API_ACTIVE = 10, API_GET_PARENT = 11 };
+enum { API_TYPE = 0, API_GET_CURRENT = 4, API_ACTIVE = 10, API_GET_PARENT = 11 };
 
 /* What greenlet offers, once it is imported. The module lives as long as the process. */
 static struct {
@@ -17,6 +18,7 @@ static struct {
     PyObject *(*get_current)(void);      /* new reference; may run Python (it empties greenlet's list of deaths) */
     PyObject *(*get_parent)(PyObject *); /* new reference, NULL for a thread's main greenlet */
     int (*is_active)(PyObject *);        /* started and not ended */
+    PyTypeObject *type;                  /* greenlet.greenlet */
 } api;
 
 /* Tasks of one thread by the address of their greenlet: open addressing, tombstones left by the dead. */
@@ -134,6 +136,10 @@ static void switched(struct fl_ext_thread *ext, PyObject *origin, PyObject *targ
         if (!to)
             return; /* counted; its time stays with the task that was current */
     }
+    bool lives = api.is_active(origin) != 0;
+    struct fl_task *from = atomic_load_explicit(&thread->task, memory_order_relaxed);
+    if (lives && from->key == origin)
+        fl_task_set_wait(from, fl_wait_of(origin, api.type));
     fl_switch(thread, to, now);
     uint32_t epoch = (uint32_t)atomic_load_explicit(&fl_engine.session->epoch, memory_order_relaxed);
     if (__builtin_expect(to->seeded_epoch != epoch, 0)) {
@@ -142,7 +148,7 @@ static void switched(struct fl_ext_thread *ext, PyObject *origin, PyObject *targ
         fl_forget_stack(thread, now);
         fl_thread_seed(thread, FL_SEED_ALL);
     }
-    if (!api.is_active(origin)) {
+    if (!lives) {
         struct fl_task **slot = slot_of(greenlets, origin);
         if (*slot && *slot != thread->main) {
             fl_task_end(thread, *slot, now);
@@ -231,6 +237,7 @@ void fl_greenlets_notice(void)
     memcpy(&api.get_current, &slots[API_GET_CURRENT], sizeof api.get_current);
     memcpy(&api.get_parent, &slots[API_GET_PARENT], sizeof api.get_parent);
     memcpy(&api.is_active, &slots[API_ACTIVE], sizeof api.is_active);
+    api.type = slots[API_TYPE];
     api.settrace = Py_NewRef(settrace);
     if (fl_engine.session)
         atomic_store(&fl_engine.session->switches, true);

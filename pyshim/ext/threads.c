@@ -94,33 +94,45 @@ static struct fl_ext_thread *attach(void)
     return ext;
 }
 
-void fl_thread_seed(struct fl_thread *thread, enum fl_seed seed)
+/* The launcher's frame, borrowed and only compared: it, and what is below it, is never shown. NULL: no launcher. */
+static const PyFrameObject *launcher;
+
+/* The codes of a stack, top first; how many of its frames lie at the launcher or below it is added to `below`. A new
+ * reference, or NULL with an exception set. Consumes `frame`, which may be NULL. */
+static PyObject *codes_of(PyFrameObject *frame, uint32_t *below)
 {
-    thread->below = 0;
-    PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
     PyObject *codes = PyList_New(0);
-    if (frame && seed == FL_SEED_BELOW) {
-        PyFrameObject *back = PyFrame_GetBack(frame);
-        Py_DECREF(frame);
-        frame = back;
-    }
-    while (frame && codes) {
+    bool shown = true;
+    while (frame) {
         PyCodeObject *code = PyFrame_GetCode(frame);
-        if (PyList_Append(codes, (PyObject *)code) != 0)
+        shown = shown && frame != launcher;
+        if (codes && shown && PyList_Append(codes, (PyObject *)code) != 0)
             Py_CLEAR(codes);
+        if (!shown && fl_function_of(code) != 0)
+            ++*below;
         Py_DECREF(code);
         PyFrameObject *back = PyFrame_GetBack(frame);
         Py_DECREF(frame);
         frame = back;
     }
-    Py_XDECREF(frame);
+    return codes;
+}
+
+void fl_thread_seed(struct fl_thread *thread, enum fl_seed seed)
+{
+    PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
+    if (seed == FL_SEED_NONE)
+        launcher = frame;
+    if (frame && seed == FL_SEED_BELOW) {
+        PyFrameObject *back = PyFrame_GetBack(frame);
+        Py_DECREF(frame);
+        frame = back;
+    }
+    thread->below = 0;
+    PyObject *codes = codes_of(frame, &thread->below);
     for (Py_ssize_t i = codes ? PyList_GET_SIZE(codes) : 0; i-- > 0;) {
         PyCodeObject *code = (PyCodeObject *)PyList_GET_ITEM(codes, i);
         uint32_t function = fl_function_of(code);
-        if (function && seed == FL_SEED_NONE) {
-            thread->below++; /* it returns some day, without having been entered */
-            continue;
-        }
         fl_hooks_wake(code);
         if (function)
             fl_enter(thread, function, false, fl_now(thread));
