@@ -11,6 +11,7 @@ struct fl_clock fl__clock = {.kind = FL_CLOCK_AUTO};
 _Thread_local fl_ticks fl_fake_ticks;
 _Thread_local uint64_t fl_fake_cpu;
 uint64_t (*fl_fake_cpu_of)(int tid);
+void (*fl_fake_meanwhile)(int step);
 #endif
 
 #define FL__ONE (1ull << 32) /* 1.0 in the fixed point of the rates */

@@ -39,6 +39,8 @@ extern _Thread_local fl_ticks fl_fake_ticks;
 extern _Thread_local uint64_t fl_fake_cpu;
 /* The CPU clock of a thread as others read it, by its system id; NULL: the caller's own fl_fake_cpu. */
 extern uint64_t (*fl_fake_cpu_of)(int tid);
+/* Called by a reader between its steps (shadow_read.h), so that a test can let the session go on meanwhile; or NULL. */
+extern void (*fl_fake_meanwhile)(int step);
 #endif
 
 /* CLOCK_MONOTONIC in nanoseconds. Any thread. */

@@ -35,32 +35,68 @@ void fl_shadow_destroy(struct fl_shadow *shadow)
     free(shadow->groups);
     free(shadow->threads);
     free(shadow->views);
+    free(shadow->own);
     free(shadow->slices_read);
     fl_watch_destroy(shadow->watch);
     free(shadow);
 }
 
-int fl_shadow_refresh(struct fl_shadow *shadow)
+/* Do the nodes add up to the threads at `now`, within what can have happened since this look began? */
+static bool adds_up(const struct fl_shadow *shadow, fl_ticks begin, fl_ticks now)
 {
-    int error = fl__shadow_reserve(shadow);
-    if (error != 0)
-        return error;
-    fl_shadow_watch(shadow);
+    fl_ticks took = fl_session_now(shadow->session) - begin;
+    for (uint32_t i = 0; i < shadow->thread_count; i++) {
+        const struct fl_thread_view *view = &shadow->views[i];
+        fl_ticks wanted = view->nodes_own, got = shadow->own[i];
+        if (view->node_id >= shadow->node_count && now > view->since)
+            wanted += now - view->since; /* the current node is too young to be told: what is open is missing, too */
+        if ((wanted > got ? wanted - got : got - wanted) > took)
+            return false;
+    }
+    return true;
+}
 
-    /* A version that nobody has seen yet; kept only if something changed. */
-    uint64_t version = shadow->version + 1;
-    shadow->dirty = false;
-    enum fl_session_state state =
-        (enum fl_session_state)atomic_load_explicit(&shadow->session->state, memory_order_acquire);
-    shadow->dirty |= state != shadow->state;
-    shadow->state = state;
+/* One look at threads and nodes. Returns the trace time up to which it goes, or 0 or FL_ENOMEM in `error`. */
+static fl_ticks look(struct fl_shadow *shadow, uint64_t version, int *error)
+{
+    *error = fl__shadow_reserve(shadow);
+    if (*error != 0)
+        return 0;
+    fl__shadow_did(FL__ROOM_MADE);
     for (uint32_t i = 0; i < shadow->thread_count; i++)
         fl_thread_read(fl__shadow_thread(shadow, i), NULL, &shadow->views[i]);
+    fl__shadow_did(FL__FIRST_VIEWS);
     fl__shadow_scan_nodes(shadow, version);
+    fl__shadow_did(FL__NODES_SCANNED);
     fl_ticks now = fl_session_now(shadow->session);
     for (uint32_t i = 0; i < shadow->thread_count; i++)
         fl__shadow_thread_row(shadow, i, now, version);
+    fl__shadow_did(FL__THREADS_READ);
+    return now;
+}
+
+int fl_shadow_refresh(struct fl_shadow *shadow)
+{
+    int error;
+    fl_ticks now;
+    /* A version that nobody has seen yet; kept only if something changed. */
+    uint64_t version = shadow->version + 1;
+    shadow->dirty = false;
+    fl_shadow_watch(shadow);
+    enum fl_session_state state =
+        (enum fl_session_state)atomic_load_explicit(&shadow->session->state, memory_order_acquire);
+    /* A look that does not add up is rare; one that still does not will in the next refresh. */
+    for (int tries = 0;; tries++) {
+        fl_ticks begin = fl_session_now(shadow->session);
+        now = look(shadow, version, &error);
+        if (error != 0)
+            return error;
+        if (tries == 3 || adds_up(shadow, begin, now))
+            break;
+        shadow->taken_again++;
+    }
     fl__shadow_tasks(shadow, now, version);
+    fl__shadow_did(FL__TASKS_READ);
     fl__shadow_groups(shadow, version);
 
     /* Last: every id in the rows above was published before the row. */
@@ -70,7 +106,9 @@ int fl_shadow_refresh(struct fl_shadow *shadow)
     fl_session_lost(shadow->session, &lost);
     shadow->dirty |= strings != shadow->strings || functions != shadow->functions;
     shadow->dirty |= shadow->slices_dirty || memcmp(&lost, &shadow->lost, sizeof lost) != 0;
+    shadow->dirty |= state != shadow->state;
     shadow->slices_dirty = false;
+    shadow->state = state;
     shadow->strings = strings;
     shadow->functions = functions;
     shadow->lost = lost;

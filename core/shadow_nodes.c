@@ -1,16 +1,14 @@
 #include "shadow_read.h"
 
-/* A node whose times have an open interval in them has this as raw_own: whatever it turns out to be, it is taken anew. */
-#define OPEN UINT64_MAX
-
 /* Raw words of one node. */
 struct raw {
     uint64_t calls, own, blocked, idle, waited;
 };
 
-static void set_times(struct fl_shadow *shadow, struct fl_shadow_node *row, const struct raw *raw,
+static void set_times(struct fl_shadow *shadow, fl_node_id id, const struct fl_node *node, const struct raw *raw,
                       const struct fl_open *open, uint64_t version)
 {
+    struct fl_shadow_node *row = &shadow->nodes[id];
     struct fl_shadow_sums *sums = &shadow->groups[row->group].sums;
     uint64_t blocked = fl_ticks_to_ns(raw->blocked + open->blocked);
     uint64_t idle = fl_ticks_to_ns(raw->idle + open->idle);
@@ -23,6 +21,7 @@ static void set_times(struct fl_shadow *shadow, struct fl_shadow_node *row, cons
         row->changed = version;
         shadow->dirty = true;
     }
+    shadow->own[fl_node_chunk_of(node)->thread] += raw->own - row->raw_own;
     sums->cpu += cpu - row->cpu;
     sums->blocked += blocked - row->blocked;
     sums->idle += idle - row->idle;
@@ -36,6 +35,7 @@ static void set_times(struct fl_shadow *shadow, struct fl_shadow_node *row, cons
     row->raw_blocked = raw->blocked;
     row->raw_idle = raw->idle;
     row->raw_waited = raw->waited;
+    row->open = (open->cpu | open->blocked | open->idle) != 0;
 }
 
 bool fl__shadow_know_node(struct fl_shadow *shadow, fl_node_id id, uint64_t version)
@@ -77,7 +77,7 @@ static void scan_node(struct fl_shadow *shadow, fl_node_id id, const struct fl_n
     /* The owner adds to `own` first: read last, it is never smaller than its parts. */
     raw.own = atomic_load_explicit(&node->own, memory_order_acquire);
     /* A node that was current is taken together with its thread: closed times alone would be a change, and back. */
-    if (row->raw_own == OPEN)
+    if (row->open)
         return;
     if (row->added == 0) {
         if (!fl__shadow_know_node(shadow, id, version))
@@ -86,7 +86,7 @@ static void scan_node(struct fl_shadow *shadow, fl_node_id id, const struct fl_n
              raw.blocked == row->raw_blocked && raw.idle == row->raw_idle) {
         return;
     }
-    set_times(shadow, row, &raw, &(struct fl_open){0}, version);
+    set_times(shadow, id, node, &raw, &(struct fl_open){0}, version);
 }
 
 void fl__shadow_scan_nodes(struct fl_shadow *shadow, uint64_t version)
@@ -96,7 +96,9 @@ void fl__shadow_scan_nodes(struct fl_shadow *shadow, uint64_t version)
     /* Youngest first: if a child is within what is seen, so is its parent, which was published before it. */
     for (uint32_t i = chunks; i-- > 0;) {
         const struct fl_node_chunk *chunk = fl_table_chunk(nodes, i);
-        shadow->used[i] = chunk ? atomic_load_explicit(&chunk->used, memory_order_acquire) : 0;
+        uint32_t used = chunk ? atomic_load_explicit(&chunk->used, memory_order_acquire) : 0;
+        /* Nodes of a thread that is only attaching wait for it. */
+        shadow->used[i] = used && chunk->thread < shadow->thread_count ? used : 0;
     }
     for (uint32_t i = 0; i < chunks; i++) {
         const struct fl_node *slots = fl_table_chunk(nodes, i);
@@ -111,15 +113,12 @@ static void take_node(struct fl_shadow *shadow, const struct fl_node *node, cons
     fl_node_id id = fl_node_id_of(node);
     if (!fl__shadow_know_node(shadow, id, version))
         return;
-    struct fl_shadow_node *row = &shadow->nodes[id];
     struct raw raw = {.calls = atomic_load_explicit(&node->calls, memory_order_relaxed),
                       .own = view->own,
                       .blocked = view->node_blocked,
                       .idle = view->node_idle,
                       .waited = atomic_load_explicit(&node->waited, memory_order_relaxed)};
-    set_times(shadow, row, &raw, open, version);
-    if (open->cpu | open->blocked | open->idle)
-        row->raw_own = OPEN;
+    set_times(shadow, id, node, &raw, open, version);
 }
 
 void fl__shadow_left_node(struct fl_shadow *shadow, uint32_t index, const struct fl_node *node, uint64_t version)

@@ -10,6 +10,19 @@ static inline const struct fl_thread *fl__shadow_thread(const struct fl_shadow *
     return atomic_load_explicit(&shadow->session->threads[index], memory_order_acquire);
 }
 
+/* The steps of a look, in order: each has been done. */
+enum fl__shadow_step { FL__ROOM_MADE, FL__FIRST_VIEWS, FL__NODES_SCANNED, FL__THREADS_READ, FL__TASKS_READ };
+
+static inline void fl__shadow_did(enum fl__shadow_step step)
+{
+#ifdef FL_FAKE_CLOCK
+    if (fl_fake_meanwhile)
+        fl_fake_meanwhile((int)step);
+#else
+    (void)step;
+#endif
+}
+
 /* Grows the arrays to what the session has now. 0 or FL_ENOMEM; what was there stays. */
 int fl__shadow_reserve(struct fl_shadow *shadow);
 /* Likewise to this group, which may be younger than that. */

@@ -32,6 +32,7 @@ int fl__shadow_reserve(struct fl_shadow *shadow)
 
     GROW(shadow->threads, shadow->thread_count, threads);
     GROW(shadow->views, shadow->thread_count, threads);
+    GROW(shadow->own, shadow->thread_count, threads);
     GROW(shadow->history, shadow->thread_count, threads);
     shadow->thread_count = threads;
     GROW(shadow->used, shadow->node_count >> FL_NODE_BITS, chunks);

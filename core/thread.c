@@ -26,6 +26,7 @@ static void read_position(const struct fl_thread *thread, const struct fl_node *
     view->hub = atomic_load_explicit(&thread->hub, memory_order_acquire);
     view->begin = atomic_load_explicit(&thread->begin, memory_order_acquire);
     view->end = atomic_load_explicit(&thread->end, memory_order_acquire);
+    view->nodes_own = atomic_load_explicit(&thread->before, memory_order_acquire) + view->since - view->begin;
     view->in_poll = atomic_load_explicit(&view->task->hub, memory_order_acquire) && fl_node_is_entry(view->node);
     const struct fl_node *node = also ? also : view->node;
     view->own = atomic_load_explicit(&node->own, memory_order_acquire);
@@ -283,6 +284,8 @@ static struct fl_thread *create(struct fl_session *session)
 static void begin(struct fl_thread *thread, uint32_t tid, uint32_t name, fl_ticks now)
 {
     struct fl_session *session = thread->session;
+    fl__add(&thread->before, atomic_load_explicit(&thread->since, memory_order_relaxed) -
+                                 atomic_load_explicit(&thread->begin, memory_order_relaxed));
     atomic_store_explicit(&thread->id, atomic_fetch_add(&session->last_thread_id, 1) + 1, memory_order_release);
     atomic_store_explicit(&thread->tid, tid, memory_order_release);
     atomic_store_explicit(&thread->name, name, memory_order_release);
@@ -302,6 +305,7 @@ static void begin(struct fl_thread *thread, uint32_t tid, uint32_t name, fl_tick
     atomic_store_explicit(&thread->stop_cpu, atomic_load(&thread->cpu.sync_cpu), memory_order_release);
     atomic_store_explicit(&thread->epoch, atomic_load(&session->epoch), memory_order_release);
     thread->overflow = 0;
+    thread->below = 0;
     thread->longest_interval = 0;
     thread->longest_node = thread->no_group->root;
 }

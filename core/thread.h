@@ -13,6 +13,10 @@
  * times of the first current node once more. What the owner did during the scan can now be off only by what happened
  * during the scan: the sum of all nodes plus (now - since) is the thread's wall time within the duration of the scan.
  *
+ * But for one case: an event that was stamped before the scan and is published during it, because the owner lost its
+ * processor in between. Then a whole interval can begin and end unseen. So the reader checks the sum, and where it is
+ * off by more than the scan took, it scans again: `before` + since - begin is what the nodes must add up to, exactly.
+ *
  * All shared words are atomics and there are no fences: ThreadSanitizer does not follow fences, and on x86-64 and arm64
  * these loads and stores cost what plain ones do.
  */
@@ -64,6 +68,7 @@ struct fl_thread {
     _Atomic uint32_t state;                /* enum fl_thread_state */
     _Atomic uint32_t hub;                  /* task id of its hub, 0 where none is known */
     _Atomic fl_ticks begin, end;           /* trace time; end 0 while it lives */
+    _Atomic fl_ticks before;               /* own times in the slot's nodes from threads that had it before */
 
     /* Counts of what was shed; see session.h. */
     _Atomic uint64_t lost_events, lost_tasks, unmatched, displaced;
@@ -87,6 +92,7 @@ struct fl_thread_view {
     uint32_t id, tid, name, state, hub, index;
     fl_ticks begin, end;
     fl_ticks since, slice;
+    fl_ticks nodes_own;                    /* what the own times of all nodes of the slot add up to */
     const struct fl_node *node;
     fl_node_id node_id;
     fl_ticks own, node_blocked, node_idle; /* of `node`, or of the node that was asked for */

@@ -54,6 +54,7 @@ int script_end(void **state)
 {
     (void)state;
     fl_fake_cpu_of = NULL;
+    fl_fake_meanwhile = NULL;
     fl_shadow_destroy(script.shadow);
     if (script.session)
         fl_session_destroy(script.session);

@@ -1,11 +1,7 @@
-/* The reader's copy: which rows are new, which changed, which are gone; group sums; what comes while it is reading. */
+/* The reader's copy: which rows are new, which changed, which are gone; group sums. */
 #include "core_script.h"
 
-#include "shadow_read.h"
-
-#include <pthread.h>
 #include <stdio.h>
-#include <time.h>
 
 static uint64_t version(void)
 {
@@ -203,29 +199,6 @@ static void test_group_sums_are_sums_of_nodes(void **state)
     }
 }
 
-/* GIVEN more groups that come while the shadow is reading than it has room for, THEN it makes room. */
-static void test_groups_that_come_while_it_reads(void **state)
-{
-    (void)state;
-    script_begin(NULL);
-    look();
-    assert_int_equal(fl__shadow_reserve(script.shadow), 0);
-    for (int i = 0; i < 120; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "entry%d", i);
-        struct fl_task *main_task = current_task(), *made = spawn();
-        to(made), call(name), busy(10), to(main_task);
-        end(made);
-    }
-    fl__shadow_scan_nodes(script.shadow, 2);
-    look();
-    assert_int_equal(script.shadow->group_count, 121);
-    for (uint32_t g = 1; g < script.shadow->group_count; g++) {
-        assert_sums(&script.shadow->groups[g], .cpu = 10);
-        assert_int_equal(script.shadow->groups[g].started, 1);
-    }
-}
-
 /* GIVEN a tree of several chunks that grows from look to look, THEN every node is there, below its parent, with a larger
  * id and the group and thread of its parent. */
 static void test_a_tree_that_grows(void **state)
@@ -264,39 +237,6 @@ static void test_a_tree_that_grows(void **state)
     assert_int_equal(cpu, 1200);
 }
 
-static void *refresh(void *arg)
-{
-    (void)arg;
-    fl_fake_ticks = 5000;
-    fl_shadow_refresh(script.shadow);
-    return NULL;
-}
-
-static void held_while_refreshing(_Atomic uint64_t *held_version)
-{
-    pthread_t reader;
-    atomic_fetch_add(held_version, 1);
-    assert_int_equal(pthread_create(&reader, NULL, refresh, NULL), 0);
-    nanosleep(&(struct timespec){.tv_nsec = 30000000}, NULL);
-    atomic_fetch_add(held_version, 1);
-    pthread_join(reader, NULL);
-}
-
-/* GIVEN a writer that loses its processor in the middle of a write, THEN the reader waits for it, and neither a task nor
- * a thread seems to be gone meanwhile. */
-static void test_a_writer_that_is_taken_away_in_a_write(void **state)
-{
-    (void)state;
-    script_begin(NULL);
-    struct fl_task *other = spawn();
-    look();
-    held_while_refreshing(&other->version);
-    held_while_refreshing(&script.thread->version);
-    assert_int_equal(script.shadow->deleted_task_count, 0);
-    assert_int_equal(script.shadow->tasks_alive, 2);
-    assert_int_equal(find_task(2)->added, 1);
-}
-
 /* GIVEN a session without threads, THEN there is a picture of it. */
 static void test_a_session_without_threads(void **state)
 {
@@ -324,9 +264,7 @@ int main(void)
         TEST(test_names_and_slices_are_changes),
         TEST(test_a_row_that_changes_hands),
         TEST(test_group_sums_are_sums_of_nodes),
-        TEST(test_groups_that_come_while_it_reads),
         TEST(test_a_tree_that_grows),
-        TEST(test_a_writer_that_is_taken_away_in_a_write),
         TEST(test_a_session_without_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
