@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useHeldPointer } from "../parts/held-pointer.ts";
 import { Bar, PinIcon, SearchIcon } from "../parts/marks.tsx";
 import { Time } from "../parts/quantity.tsx";
-import { Counts, StateText } from "../parts/task-text.tsx";
+import { Counts, StateText, TaskName } from "../parts/task-text.tsx";
 import { type Column, VirtualTable } from "../parts/virtual-table.tsx";
 import { usePage } from "../state/context.ts";
 import { EVERYTHING, ON_HUBS } from "../state/page.ts";
@@ -225,7 +225,7 @@ function TaskLine(props: {
       <div>
         {props.pinned ? <PinIcon /> : null}
         <span class="fill cut">
-          {store.tasks.nameOf(at)} <span class="weak">#{props.id}</span>
+          <TaskName row={at} />
         </span>
         <Time ns={countedTime(times, kinds)} />
       </div>

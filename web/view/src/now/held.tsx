@@ -12,6 +12,7 @@ import { paintMarks, type StripMark } from "../canvas/strip.ts";
 import { Canvas } from "../parts/canvas.tsx";
 import { Bar, HUB_KINDS } from "../parts/marks.tsx";
 import { Time } from "../parts/quantity.tsx";
+import { TaskName } from "../parts/task-text.tsx";
 import { usePage } from "../state/context.ts";
 import type { Page } from "../state/page.ts";
 import { hubTitle } from "../state/selectors.ts";
@@ -184,8 +185,13 @@ export function Latest({ report }: { report: HubReport }): JSX.Element | null {
             </span>
             <span class="actor cut">{store.functions.nameOf(actor)}</span>
             <span class="task cut">
-              {task < 0 ? page.groupName(row.group) : store.tasks.nameOf(task)}{" "}
-              <span class="weak">#{row.task}</span>
+              {task < 0 ? (
+                <>
+                  #{row.task} <span class="weak">{page.groupName(row.group)}</span>
+                </>
+              ) : (
+                <TaskName row={task} />
+              )}
             </span>
             <span class="fill cut weak">
               {row.lasting ? (

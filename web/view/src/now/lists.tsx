@@ -30,7 +30,7 @@ export function HasHub({ report }: { report: HubReport }): JSX.Element {
           <TaskLine
             key={row}
             id={tasks.id[at]!}
-            name={state.activity === "polling" ? hubTitle(page, row) : tasks.nameOf(at)}
+            name={state.activity === "polling" ? hubTitle(page, row) : shortName(page, at)}
             where={state.activity === "polling" ? "waits for events" : state.place || tasks.nameOf(at)}
             state={state}
           />
@@ -82,10 +82,16 @@ function longestWaits(page: Page): { id: number; name: string; state: TaskActivi
   // From the longest on, only as many are described as are shown.
   for (const row of rows) {
     const state = page.describe(row);
-    if (!state.idle) waiting.push({ id: tasks.id[row]!, name: tasks.nameOf(row), state });
+    if (!state.idle) waiting.push({ id: tasks.id[row]!, name: shortName(page, row), state });
     if (waiting.length === MOST) break;
   }
   return waiting;
+}
+
+/** Its own name; what it runs and its id where it has none. */
+function shortName(page: Page, row: number): string {
+  const { tasks } = page.store;
+  return tasks.name[row] === 0 ? `#${tasks.id[row]} ${tasks.nameOf(row)}` : tasks.nameOf(row);
 }
 
 function TaskLine(props: { id: number; name: string; where: string; state: TaskActivity }): JSX.Element {
@@ -94,7 +100,7 @@ function TaskLine(props: { id: number; name: string; where: string; state: TaskA
     <button
       type="button"
       class="entry task-line"
-      title={`${props.name} #${props.id}: ${props.state.text}`}
+      title={`${props.name}, task ${props.id}: ${props.state.text}`}
       onClick={() => page.openTask(props.id)}
     >
       <span class="task cut">

@@ -1,5 +1,6 @@
 import { type Activity, formatCount, formatTime, type TaskActivity } from "@flamelet/model";
 import type { ComponentChildren, JSX } from "preact";
+import { usePage } from "../state/context.ts";
 import type { StateCounts } from "../state/task-rows.ts";
 import { ActivityIcon } from "./marks.tsx";
 import { Figure } from "./quantity.tsx";
@@ -11,6 +12,25 @@ const VERBS: Readonly<Record<Activity, string>> = {
   waiting: "waiting",
   ended: "ended",
 };
+
+/**
+ * "client-17 #45"; of a task without a name of its own "#45 worker": all of its group are called the same, and what tells
+ * them apart must not be what is cut.
+ */
+export function TaskName({ row }: { row: number }): JSX.Element {
+  const { tasks } = usePage().store;
+  const name = tasks.nameOf(row);
+  const id = `#${tasks.id[row]}`;
+  return tasks.name[row] === 0 ? (
+    <>
+      {id} <span class="weak">{name}</span>
+    </>
+  ) : (
+    <>
+      {name} <span class="weak">{id}</span>
+    </>
+  );
+}
 
 /** Icon, verb and time in that state: "waiting 3.42 s". */
 export function StateText({ state }: { state: TaskActivity }): JSX.Element {

@@ -7,7 +7,7 @@ import { useHeldPointer } from "../parts/held-pointer.ts";
 import { KindChips } from "../parts/kind-chips.tsx";
 import { Bar, PinIcon, Swatch } from "../parts/marks.tsx";
 import { Time } from "../parts/quantity.tsx";
-import { Counts, StateText, Where } from "../parts/task-text.tsx";
+import { Counts, StateText, TaskName, Where } from "../parts/task-text.tsx";
 import { type Column, VirtualTable } from "../parts/virtual-table.tsx";
 import { usePage } from "../state/context.ts";
 import type { Grouping, Page } from "../state/page.ts";
@@ -178,11 +178,7 @@ function useColumns(page: Page, list: Rows): Column<Row>[] {
         sortable: true,
         cell: cells(
           (row) => <span class="strong">{row.title}</span>,
-          (at, line) => (
-            <>
-              {tasks.nameOf(at)} <span class="weak">#{line.id}</span>
-            </>
-          ),
+          (at) => <TaskName row={at} />,
         ),
       },
     ];
