@@ -173,12 +173,12 @@ describe("hubReport", () => {
     ["sort", "report", /on the CPU in build_rows › sorted$/],
     ["none", null, /^No hub was held/],
   ] as const)(
-    "GIVEN the shop with the culprit %s WHEN it ran for a minute THEN it is named",
+    "GIVEN the shop with the culprit %s WHEN it ran for half a minute THEN it is named",
     (culprit, actor, sentence) => {
       const shop = new Shop({ culprit, seed: 3 });
-      shop.runTo(60e9);
+      shop.runTo(30e9);
       const store = new Store();
-      store.apply(updateBetween(null, new Camera(shop.core).take(60e9)));
+      store.apply(updateBetween(null, new Camera(shop.core).take(30e9)));
       const report = hubReport(store);
       expect(report.culprit === null ? null : store.functions.qualnameOf(report.culprit.actor)).toBe(actor);
       expect(report.sentence).toMatch(sentence);
