@@ -97,15 +97,18 @@ static struct fl_ext_thread *attach(void)
 /* The launcher's frame, borrowed and only compared: it, and what is below it, is never shown. NULL: no launcher. */
 static const PyFrameObject *launcher;
 
-/* The codes of a stack, top first; how many of its frames lie at the launcher or below it is added to `below`. A new
- * reference, or NULL with an exception set. Consumes `frame`, which may be NULL. */
+/* The codes of a stack, top first, down to the launcher; if it is met, `below` becomes the number of frames from there
+ * on whose ends will be told. A new reference, or NULL with an exception set. Consumes `frame`, which may be NULL. */
 static PyObject *codes_of(PyFrameObject *frame, uint32_t *below)
 {
     PyObject *codes = PyList_New(0);
     bool shown = true;
     while (frame) {
         PyCodeObject *code = PyFrame_GetCode(frame);
-        shown = shown && frame != launcher;
+        if (frame == launcher) {
+            shown = false;
+            *below = 0;
+        }
         if (codes && shown && PyList_Append(codes, (PyObject *)code) != 0)
             Py_CLEAR(codes);
         if (!shown && fl_function_of(code) != 0)
@@ -128,7 +131,6 @@ void fl_thread_seed(struct fl_thread *thread, enum fl_seed seed)
         Py_DECREF(frame);
         frame = back;
     }
-    thread->below = 0;
     PyObject *codes = codes_of(frame, &thread->below);
     for (Py_ssize_t i = codes ? PyList_GET_SIZE(codes) : 0; i-- > 0;) {
         PyCodeObject *code = (PyCodeObject *)PyList_GET_ITEM(codes, i);

@@ -352,6 +352,9 @@ def _slice(picture: Picture, row: SliceRow, index: Mapping[int, int], *, lasts: 
         node = picture.nodes.get(node.parent)
     path.reverse()
     group = picture.groups.get(row.group)
+    if not path and group and group.entry in index:
+        # At its end the task had left all its functions.
+        path = [index[group.entry]]
     return LongSlice(
         task=row.task,
         thread=row.thread,
