@@ -355,7 +355,7 @@ export class Shop {
 
   private *mail(): Program {
     // A name server that does not answer at once: rare, and another one than the culprit.
-    const lookup = this.random() < 0.02 ? this.between(102 * ms, 142 * ms) : this.between(0.2 * ms, 3 * ms);
+    const lookup = this.random() < 0.007 ? this.between(102 * ms, 142 * ms) : this.between(0.2 * ms, 3 * ms);
     yield* this.in("getaddrinfo", 20_000, [block(lookup)]);
     yield* this.receive(this.between(20 * ms, 90 * ms));
   }
