@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "auth.h"
 #include "wire.h"
 
 #define FL_REQUEST_MAX       65536u /* bytes of a message */
@@ -38,7 +39,8 @@ struct fl_request {
     enum fl_command command;
     char name[48]; /* the command as it came, cut to fit; may end within a UTF-8 sequence */
     /* initialize */
-    char token[65];                     /* cut to fit, "" where there is none: then it is a wrong one anyway */
+    char token[FL_TOKEN_DIGITS + 2]; /* one more than a right one has, so that a longer one stays wrong when it is cut;
+                                        "" where there is none */
     int64_t protocol_min, protocol_max; /* 0, 0 where they are missing */
     /* subscribe */
     struct fl_selection selection;

@@ -143,13 +143,13 @@ static void begin_end(struct fl_server *server, uint64_t now)
 
 static uint64_t next_due(const struct fl_server *server)
 {
-    uint64_t next = fl_schedule_next(&server->schedule);
+    uint64_t next = server->ending ? server->deadline : fl_schedule_next(&server->schedule);
 
     for (const struct fl_connection *c = server->connections; c; c = c->next) {
         uint64_t tick = fl_client_next_tick(&c->client);
         next = tick < next ? tick : next;
     }
-    return server->ending && server->deadline < next ? server->deadline : next;
+    return next;
 }
 
 static void run_due(struct fl_server *server, uint64_t now)
@@ -166,10 +166,24 @@ static void run_due(struct fl_server *server, uint64_t now)
     }
 }
 
-/* Ends the wait in lws_service() and no more. */
+static void set_alarm(struct fl_server *server, uint64_t now);
+
+/* Called by the library when it is time, perhaps before it begins to wait: so the next alarm is set here too. */
 static void ring(lws_sorted_usec_list_t *alarm)
 {
-    (void)alarm;
+    struct fl_server *server = lws_container_of(alarm, struct fl_server, alarm);
+    uint64_t now = fl__monotonic_ns();
+
+    run_due(server, now);
+    set_alarm(server, now);
+}
+
+static void set_alarm(struct fl_server *server, uint64_t now)
+{
+    uint64_t due = next_due(server);
+    uint64_t wait = due > now ? due - now : NS_PER_MS;
+
+    lws_sul_schedule(server->context, 0, &server->alarm, ring, (lws_usec_t)(wait / NS_PER_US + 1));
 }
 
 static void sleep_until(uint64_t due)
@@ -189,14 +203,12 @@ static void *serve(void *argument)
         run_due(server, now);
         if (server->ending && (server->connection_count == 0 || now >= server->deadline))
             return NULL;
-        uint64_t due = next_due(server);
-        lws_sul_schedule(server->context, 0, &server->alarm, ring,
-                         due > now ? (lws_usec_t)((due - now) / NS_PER_US) : 1);
+        set_alarm(server, now);
         if (lws_service(server->context, 0) < 0)
             return NULL;
         /* The library waits in whole milliseconds and spins through the rest, a millisecond of CPU for each time that
          * something is due. Sleep instead; whoever comes in meanwhile waits that long. */
-        due = next_due(server);
+        uint64_t due = next_due(server);
         now = fl__monotonic_ns();
         if (due > now && due - now < NS_PER_MS)
             sleep_until(due);

@@ -1,7 +1,6 @@
 /* The server over a real network: HTTP, handshake, limits, updates. */
 #include <setjmp.h>
 #include <stdarg.h>
-#include <malloc.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 
 #include "http.h"
 #include "live_core.h"
+#include "process.h"
 #include "server.h"
 #include "wire_reader.h"
 #include "ws_client.h"
@@ -133,7 +133,7 @@ static void test_what_is_refused_over_http(void **state)
               "HTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n"},
         {403, "GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: tls\r\n\r\n"},
         {0, "CONNECT localhost:1 HTTP/1.1\r\nHost: localhost\r\n\r\n"},
-        {0, "\x16\x03\x01\x02"},
+        {403, "\x16\x03\x01\x02"}, /* TLS; answered by the library */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *answer = http_exchange(port, cases[i].request);
@@ -141,8 +141,9 @@ static void test_what_is_refused_over_http(void **state)
             fail_msg("wanted %d for %s\ngot %s", cases[i].status, cases[i].request, answer);
         if (cases[i].status == 405)
             assert_non_null(strstr(answer, "allow: GET\r\n"));
-        if (cases[i].status >= 400 && strncmp(cases[i].request, "HEAD", 4) != 0 &&
-            !strstr(cases[i].request, "Upgrade: tls"))
+        bool is_ours = strncmp(cases[i].request, "HEAD", 4) != 0 && !strstr(cases[i].request, "Upgrade: tls") &&
+                       cases[i].request[0] != 0x16;
+        if (cases[i].status >= 400 && is_ours)
             assert_non_null(strstr(answer, "\r\n\r\nflamelet: "));
         free(answer);
     }
@@ -437,28 +438,6 @@ static void test_updates_go_on_while_the_program_is_stuck(void **state)
     atomic_store(&core.stuck, false);
     json_decref(picture);
     ws_drop(&ws);
-}
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED
-#endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED
-#endif
-#ifdef SANITIZED
-size_t __sanitizer_get_current_allocated_bytes(void);
-#endif
-
-/* What the process has allocated and not freed. */
-static size_t allocated_bytes(void)
-{
-#ifdef SANITIZED
-    return __sanitizer_get_current_allocated_bytes();
-#else
-    struct mallinfo2 info = mallinfo2();
-    return info.uordblks + info.hblkhd;
-#endif
 }
 
 /*

@@ -1,0 +1,32 @@
+/* process.h: what the test's own process has: memory, threads, descriptors. */
+#ifndef PROCESS_H
+#define PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED
+#endif
+
+/* Bytes that are allocated and not freed. */
+size_t allocated_bytes(void);
+
+/* Threads; open descriptors; threads whose name is `name`, and the system id of one of them, 0 for none. */
+int thread_count(void);
+int descriptor_count(void);
+int thread_named(const char *name);
+
+/* Processor time that thread `tid` has used, ns. */
+uint64_t cpu_of_thread(int tid);
+
+/* A line of /proc/self/task/TID/status that begins with `field`, parsed as hex; 0 where there is none. */
+uint64_t hex_of_thread(int tid, const char *field);
+
+#endif
