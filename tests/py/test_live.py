@@ -60,13 +60,19 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
+@contextlib.contextmanager
+def client_when_ready(live: Running, folder: Path) -> Iterator[LiveClient]:
+    wait_for((folder / "ready").exists)
+    with LiveClient(live.port) as client:
+        yield client
+
+
 @pytest.mark.parametrize("name", HOLDS)
 def test_updates_name_who_holds_the_hub(name: str, tmp_path: Path, write: Write) -> None:
     # GIVEN a gevent program in which a function holds the hub for seconds
     hold, kind = HOLDS[name]
     write("program.py", PROGRAM.format(hold=hold, sized=name))
-    with running(tmp_path, "program.py") as live, LiveClient(live.port) as client:
-        wait_for((tmp_path / "ready").exists)
+    with running(tmp_path, "program.py") as live, client_when_ready(live, tmp_path) as client:
         # WHEN a client watches
         client.subscribe(live.token, rate=5)
         seen = 0
@@ -104,8 +110,7 @@ def test_updates_while_c_holds_the_gil(tmp_path: Path, write: Write) -> None:
         "program.py",
         "import flamelet._ext, time\ndef hold(): flamelet._ext.debug_hold(3)\nopen('ready', 'x').close()\nhold()\n",
     )
-    with running(tmp_path, "program.py") as live, LiveClient(live.port) as client:
-        wait_for((tmp_path / "ready").exists)
+    with running(tmp_path, "program.py") as live, client_when_ready(live, tmp_path) as client:
         # WHEN a client comes only then
         client.subscribe(live.token, rate=10)
         arrivals = []
