@@ -2,6 +2,7 @@
 
 Py_ssize_t fl_compat_code_slot = -1;
 bool fl_compat_code_slot_direct;
+static bool slot_is_ours;
 
 #if PY_VERSION_HEX < 0x030c0000
 #define PyUnstable_Eval_RequestCodeExtraIndex _PyEval_RequestCodeExtraIndex
@@ -25,14 +26,16 @@ int fl_compat_code_slot_set(PyCodeObject *code, uint32_t function)
 
 int fl_compat_code_slot_init(void)
 {
-    if (fl_compat_code_slot >= 0)
+    if (slot_is_ours)
         return 0;
-    fl_compat_code_slot = PyUnstable_Eval_RequestCodeExtraIndex(NULL);
-    if (fl_compat_code_slot < 0) {
+    Py_ssize_t slot = PyUnstable_Eval_RequestCodeExtraIndex(NULL);
+    if (slot < 0) {
         PyErr_SetString(PyExc_RuntimeError, "flamelet: no free slot for data on code objects; other tools that use "
                                             "them (debuggers, profilers) took all 255");
         return -1;
     }
+    fl_compat_code_slot = slot;
+    slot_is_ours = true;
     PyCodeObject *probe = PyCode_NewEmpty("flamelet", "probe", 1);
     if (!probe)
         return -1;
@@ -45,6 +48,11 @@ int fl_compat_code_slot_init(void)
     fl_compat_code_slot_direct = fl_compat_code_slot_get(probe) == value;
     Py_DECREF(probe);
     return 0;
+}
+
+void fl_compat_code_slot_after_fork_in_child(void)
+{
+    slot_is_ours = false;
 }
 
 const char *fl_compat_utf8(PyObject *string, Py_ssize_t *length, PyObject **hold)

@@ -1,8 +1,10 @@
 #include "engine.h"
 #include "error.h"
+#include "functions.h"
 #include "greenlets.h"
 #include "hooks.h"
 #include "threads.h"
+#include "waits.h"
 
 struct fl_engine fl_engine = {.generation = 1};
 
@@ -77,4 +79,6 @@ void fl_engine_after_fork_in_child(void)
     fl_engine.ended = false;
     fl_engine.generation++;
     fl_threads_after_fork_in_child();
+    fl_functions_after_fork_in_child();
+    fl_waits_after_fork_in_child();
 }

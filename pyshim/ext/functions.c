@@ -170,6 +170,14 @@ uint32_t fl_function_of_callable(PyObject *callable)
     return id ? id : add_callable(type, NULL, type->tp_name, NULL);
 }
 
+void fl_functions_after_fork_in_child(void)
+{
+    fl_compat_code_slot_after_fork_in_child();
+    if (callables.capacity)
+        memset(callables.keys, 0, callables.capacity * sizeof *callables.keys);
+    callables.filled = 0;
+}
+
 bool fl_function_is_c(uint32_t function)
 {
     return !(function & FL_ROOT_FUNCTION) &&

@@ -25,6 +25,9 @@ bool fl_function_is_c(uint32_t function);
 /* Code whose file lies under this folder is flamelet's own. The string is copied. 0, or -1 with an exception set. */
 int fl_functions_hide(const char *folder);
 
+/* In the child of a fork: the ids belong to the parent's session. */
+void fl_functions_after_fork_in_child(void);
+
 /* The string id of a str; 0 for anything else. */
 uint32_t fl_string_of(PyObject *string);
 

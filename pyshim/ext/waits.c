@@ -4,6 +4,7 @@
 #include "hash.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * Where a greenlet keeps its topmost frame. greenlet's own getter (gr_frame) gives it, but on 3.12+ rewrites the whole
@@ -150,4 +151,11 @@ uint32_t fl_wait_of(PyObject *greenlet, PyTypeObject *greenlet_type)
     }
     Py_DECREF(code); /* its frame holds it */
     return name;
+}
+
+void fl_waits_after_fork_in_child(void)
+{
+    if (waits.capacity)
+        memset(waits.rows, 0, waits.capacity * sizeof *waits.rows);
+    waits.filled = 0;
 }

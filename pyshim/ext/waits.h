@@ -14,4 +14,7 @@
  * is. `greenlet_type`: greenlet's own type, borrowed. */
 uint32_t fl_wait_of(PyObject *greenlet, PyTypeObject *greenlet_type);
 
+/* In the child of a fork: the names belong to the parent's session. */
+void fl_waits_after_fork_in_child(void);
+
 #endif
