@@ -23,4 +23,5 @@ def check() -> None:
     """ImportError on an interpreter that flamelet does not run on."""
     problem = complaint(tuple(sys.version_info[:3]), sys.implementation.name, getattr(sys, "abiflags", ""))
     if problem:
-        raise ImportError(problem)
+        # With the name, `python -m flamelet` makes one line of it.
+        raise ImportError(problem, name="flamelet")

@@ -98,7 +98,8 @@ def _name(snapshot: Snapshot, hold: Hold) -> str:
     function = snapshot.functions[hold.function]
     callers = [printable(snapshot.functions[i].qualname) for i in hold.path[-2 : -2 - _CALLERS : -1]]
     called_by = f", called by {' < '.join(callers)}," if callers else ""
-    return f"{printable(function.qualname)} ({place(function.file, function.line)}){called_by}"
+    where = place(function.file, function.line)
+    return printable(function.qualname) + (f" ({where})" if where else "") + called_by
 
 
 def _parts(hold: Hold) -> str:

@@ -62,12 +62,12 @@ class RecordingFile:
 
     def __init__(self, path: str) -> None:
         self.name = path
-        # A link stays a link: what it leads to is replaced.
-        self._path = os.path.realpath(path)
-        self._temporary = f"{self._path}.{os.getpid()}.tmp"
+        if not path:
+            raise UsageError("-o needs the name of a file")
         try:
-            if not path:
-                raise UsageError("-o needs the name of a file")
+            # A link stays a link: what it leads to is replaced.
+            self._path = os.path.realpath(path)
+            self._temporary = f"{self._path}.{os.getpid()}.tmp"
             if os.path.exists(self._path) and not stat.S_ISREG(os.stat(self._path).st_mode):
                 raise UsageError(f"can't write {path!r}: it is not a regular file")
             os.close(self._create())
