@@ -12,14 +12,15 @@ import websocket
 
 from flamelet.messages import Update, decode
 from flamelet.picture import Picture
+from running import LIMIT
 
 
 class LiveClient:
     """A connection. picture: what it has been told so far. arrivals: when each update came, monotonic seconds."""
 
-    def __init__(self, port: int, *, timeout: float = 20.0, **options: Any) -> None:
+    def __init__(self, port: int, **options: Any) -> None:
         # A socket of ours, since the library leaves its own open when it is refused.
-        self._connection = socket.create_connection(("127.0.0.1", port), timeout=timeout)
+        self._connection = socket.create_connection(("127.0.0.1", port), timeout=LIMIT)
         try:
             self._socket = websocket.create_connection(
                 f"ws://127.0.0.1:{port}/ws", socket=self._connection, subprotocols=["flamelet"], **options

@@ -428,6 +428,6 @@ def test_locale(locale: dict[str, str], tmp_path: Path, write: Write) -> None:
     plain = compare(tmp_path, "program.py", env=locale)
     # THEN it does as without flamelet, and its summary can be printed
     assert plain.code == 1
-    shown = run(FLAMELET, "report", "x.flamelet", cwd=tmp_path, env=locale)
+    shown = run(FLAMELET, "report", "--top", "0", "x.flamelet", cwd=tmp_path, env=locale)
     assert shown.code == 0
     assert b"gr\\xf6\\xdfe" in shown.out or "größe".encode() in shown.out

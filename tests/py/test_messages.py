@@ -169,7 +169,7 @@ def nodes(parents: list[int], functions: list[int] | None = None) -> dict[str, A
     }
 
 
-UNFIT = {
+UNFIT: dict[str, tuple[dict[str, Any], str]] = {
     "missed update": ({"since": 3, "version": 4}, "body.since: builds on version 3, but 1 came before"),
     "gap in strings": ({"strings": {"first": 2, "add": ["x"]}}, "body.strings.first: goes on at 2, but 1 is next"),
     "node is its own parent": ({"nodes": nodes([1])}, "node 1 has the parent 1"),

@@ -267,7 +267,7 @@ def test_file_with_the_number_of_standard_error(redirect: str, tmp_path: Path, w
 
 def test_builtins(tmp_path: Path, write: Write) -> None:
     # GIVEN a program that calls functions written in C
-    write("program.py", "def f():\n    return sorted([3, 1, 2])\nfor _ in range(5): f()\n")
+    write("program.py", "def f():\n    return sorted([3, 1, 2])\nfor _ in 'abcde': f()\n")
     # WHEN it runs with and without --builtins
     run(FLAMELET, "run", "--no-server", "--builtins", "-o", "with.flamelet", "program.py", cwd=tmp_path)
     run(FLAMELET, "run", "--no-server", "-o", "without.flamelet", "program.py", cwd=tmp_path)
@@ -278,7 +278,7 @@ def test_builtins(tmp_path: Path, write: Write) -> None:
         # But for the sys.exit() with which pip's start script ends.
         return {row["qualname"]: row["calls"] for row in rows if row["name"] != "exit"}
 
-    assert calls("with.flamelet") == {"<module>": 1, "f": 5, "sorted": 5, "range": 1}
+    assert calls("with.flamelet") == {"<module>": 1, "f": 5, "sorted": 5}
     assert calls("without.flamelet") == {"<module>": 1, "f": 5}
 
 
