@@ -20,7 +20,7 @@ requirements() {
             echo library:cmocka libcmocka-dev
             echo command:clang clang
             ;;
-        e2e)
+        web | e2e)
             echo command:chromium chromium
             echo font:DejaVuSans.ttf fonts-dejavu-core
             ;;
@@ -47,7 +47,7 @@ is_there() {
     esac >/dev/null 2>&1
 }
 
-# The Debian packages that the parts miss, one a line.
+# The Debian packages that the parts miss, one a line. Two parts may need the same.
 missing_packages() {
     local probe package
     if ! find_python >/dev/null; then
@@ -78,7 +78,7 @@ sys.exit(sys.implementation.name != "cpython" or sys.version_info < (3, 11) or n
 # install_packages PART...: installs what is missing where we may; otherwise names it and stops.
 install_packages() {
     local missing as_root=() log
-    mapfile -t missing < <(missing_packages "$@")
+    mapfile -t missing < <(missing_packages "$@" | awk '!seen[$0]++')
     [ ${#missing[@]} -gt 0 ] || return 0
     if ! command -v apt-get >/dev/null; then
         stop "this machine misses (by Debian's names): ${missing[*]}"

@@ -5,6 +5,7 @@ import os
 import sys
 import time
 import tomllib
+from pathlib import Path
 
 from devtools.checkout import ROOT
 from devtools.locking import one_at_a_time
@@ -14,7 +15,7 @@ from devtools.pythons import Python, find_pythons
 from devtools.transcript import CommandFailed, Transcript, environment
 from devtools.venvs import Venv
 
-_SHOP = ROOT / "examples" / "shop"
+_SHOP = Path("examples", "shop")  # from the checkout, as the page and the summary then name it
 
 
 def main() -> None:
@@ -30,13 +31,14 @@ def main() -> None:
         sys.exit(str(error))
     print(f"demo: ready after {time.monotonic() - began:.1f} s (Python {usable[-1].full})", file=sys.stderr, flush=True)
     command = [str(venv.bin / "flamelet"), "run", *run_options, str(_SHOP / "shop.py"), *shop_options]
+    os.chdir(ROOT)
     os.execve(command[0], command, environment(venv.bin))  # from here on, Ctrl-C and the exit code are its own
 
 
 def _set_up(python: Python) -> Venv:
     transcript = Transcript("demo")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    venv = Venv(".venv", python, [_SHOP / "requirements.txt"], project["build-system"]["requires"])
+    venv = Venv(".venv", python, [ROOT / _SHOP / "requirements.txt"], project["build-system"]["requires"])
     if not venv.folder.exists():
         where = transcript.path.relative_to(ROOT)
         print(f"demo: setting up, a minute or two the first time (details: {where})", file=sys.stderr, flush=True)

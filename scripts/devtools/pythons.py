@@ -13,7 +13,7 @@ from devtools.checkout import ROOT
 _PROBE = """
 import importlib.util, json, os, sys, sysconfig
 print(json.dumps({
-    "path": sys.executable,
+    "path": os.path.realpath(sys.executable),
     "version": sys.version_info[:3],
     "supported": sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED"),
     "in_venv": sys.prefix != sys.base_prefix,
@@ -53,7 +53,7 @@ def find_pythons() -> dict[str, Python]:
     for version in supported_versions():
         here = [python for path in _candidates(version) if (python := _probe(path)) and python.minor == version]
         if here:
-            found[version] = max(here, key=lambda python: (not python.lacks, python.version))
+            found[version] = max(here, key=lambda python: (not python.lacks, python.version, python.path))
     return found
 
 

@@ -53,5 +53,5 @@ class Machine:
     def flamelet(self, python: Python, transcript: Transcript) -> Venv:
         """The same venv with flamelet in it, compiled with warnings as errors."""
         venv = self.tools(python, transcript)
-        install_flamelet(venv, self.node(transcript), transcript, "-C", "cmake.define.FLAMELET_WERROR=ON")
+        install_flamelet(venv, self.node(transcript), transcript, "cmake.define.FLAMELET_WERROR=ON")
         return venv

@@ -1,6 +1,7 @@
-"""vitest on the page's packages."""
+"""vitest on the page's packages, and on the built page in Chromium with a made-up program."""
 
 from functools import partial
+from pathlib import Path
 
 from devtools.checkout import RESULTS, WEB
 from devtools.node import install_modules
@@ -10,13 +11,24 @@ from devtools.transcript import Transcript, environment
 
 
 def suites(machine: Machine) -> list[Suite]:
-    return [Suite("web", "web", partial(_run, machine))]
+    return [
+        Suite("web", "web-unit", partial(_run, "web-unit", machine)),
+        Suite("web", "web-browser", partial(_run_in_browser, machine)),
+    ]
 
 
-def _run(machine: Machine, transcript: Transcript) -> Result:
+def _run_in_browser(machine: Machine, transcript: Transcript) -> Result:
     node = machine.node(transcript)
     install_modules(WEB, node, transcript)
-    report = RESULTS / "web.xml"
+    transcript.check(["npm", "run", "build"], cwd=WEB, env=environment(*node))
+    return _run("web-browser", machine, transcript, "--config", "app/browser/vitest.config.ts")
+
+
+def _run(name: str, machine: Machine, transcript: Transcript, *options: str | Path) -> Result:
+    node = machine.node(transcript)
+    install_modules(WEB, node, transcript)
+    report = RESULTS / f"{name}.xml"
     report.unlink(missing_ok=True)
-    command = ["npx", "--no", "vitest", "run", "--reporter=default", "--reporter=junit", f"--outputFile.junit={report}"]
+    reporters = ("--reporter=default", "--reporter=junit", f"--outputFile.junit={report}")
+    command = ["npx", "--no", "vitest", "run", *options, *reporters]
     return of_run(transcript.run(command, cwd=WEB, env=environment(*node)), from_junit(report))
