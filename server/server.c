@@ -7,7 +7,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #define NS_PER_MS 1000000u
 #define NS_PER_US 1000u
@@ -20,6 +22,8 @@ enum {
     PING_S = 30,          /* a websocket that is silent for so long is asked, */
     HANGUP_S = 60,        /* and closed when it does not answer */
     DESCRIPTORS_MAX = FL_GUARDED_MAX,
+    PAUSE_TRIES = 1000, /* waits of PAUSE_NS for a thread that has ended to be gone */
+    PAUSE_NS = 20000,
 };
 
 /* Protocol 0 gets everything that is no websocket; the listener needs a name of its own. */
@@ -198,7 +202,8 @@ static void *serve(void *argument)
     struct fl_server *server = argument;
 
     pthread_setname_np(pthread_self(), "flamelet");
-    for (;;) {
+    atomic_store(&server->tid, (int)syscall(SYS_gettid));
+    while (!atomic_load(&server->pausing)) {
         uint64_t now = fl__monotonic_ns();
         run_due(server, now);
         if (server->ending && (server->connection_count == 0 || now >= server->deadline))
@@ -213,6 +218,7 @@ static void *serve(void *argument)
         if (due > now && due - now < NS_PER_MS)
             sleep_until(due);
     }
+    return NULL;
 }
 
 /* With all signals blocked from its first instruction, so that none of the program's is ever delivered there. */
@@ -304,12 +310,36 @@ const char *fl_server_token(const struct fl_server *server)
     return server->service.token;
 }
 
+void fl_server_pause(struct fl_server *server)
+{
+    if (!server || atomic_load(&server->guard.orphaned) || atomic_exchange(&server->pausing, true))
+        return;
+    lws_cancel_service(server->context);
+    pthread_join(server->thread, NULL);
+    /* A thread that has been joined is still counted for some microseconds. */
+    for (int i = 0; i < PAUSE_TRIES && syscall(SYS_tgkill, getpid(), atomic_load(&server->tid), 0) == 0; i++)
+        sleep_until(fl__monotonic_ns() + PAUSE_NS);
+}
+
+int fl_server_resume(struct fl_server *server)
+{
+    if (!server || atomic_load(&server->guard.orphaned) || !atomic_load(&server->pausing))
+        return 0;
+    atomic_store(&server->pausing, false);
+    int error = start_thread(server);
+    if (error != 0)
+        atomic_store(&server->pausing, true);
+    return error;
+}
+
 void fl_server_stop(struct fl_server *server)
 {
     if (!server || atomic_load(&server->guard.orphaned))
         return;
-    atomic_store(&server->stopping, true);
-    lws_cancel_service(server->context);
-    pthread_join(server->thread, NULL);
+    if (!atomic_load(&server->pausing)) {
+        atomic_store(&server->stopping, true);
+        lws_cancel_service(server->context);
+        pthread_join(server->thread, NULL);
+    }
     destroy(server);
 }

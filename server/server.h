@@ -42,6 +42,17 @@ uint16_t fl_server_port(const struct fl_server *server);
 const char *fl_server_token(const struct fl_server *server);
 
 /*
+ * Ends the thread, with the clients left as they are, until fl_server_resume(): CPython warns of a fork() in a process
+ * of several threads, and none of ours may be the reason. Takes a moment, a picture that is being written at most. Any
+ * thread, not while another one is in fl_server_stop(). NULL, or paused already: no-op. The GIL may be held.
+ */
+void fl_server_pause(struct fl_server *server);
+
+/* The thread goes on. Returns 0, or FL_ESYSTEM where there could be no thread: the server is then silent, and
+ * fl_server_stop() still ends it. NULL, or not paused: no-op. In the child of a fork: no-op. */
+int fl_server_resume(struct fl_server *server);
+
+/*
  * Sends each client a last update and `terminated`, closes all connections, ends the thread and frees the server. Waits
  * for clients that read slowly, for at most a second. End the session first, so that the last update says "ended". Any
  * thread, once; must not be called with the GIL held, since it waits. NULL: no-op.

@@ -1,4 +1,4 @@
-/* server_private.h: the server, as its own files see it. Everything but `stopping` belongs to its thread. */
+/* server_private.h: the server, as its own files see it. Everything but the atomics and `thread` belongs to its thread. */
 #ifndef FL_SERVER_PRIVATE_H
 #define FL_SERVER_PRIVATE_H
 
@@ -21,6 +21,8 @@ struct fl_server {
     struct lws_vhost *vhost;
     pthread_t thread;
     atomic_bool stopping; /* set by fl_server_stop() */
+    atomic_bool pausing;  /* set by fl_server_pause() */
+    atomic_int tid;       /* of the thread, to the system */
     struct fl_fork_guard guard;
 
     struct fl_service service;

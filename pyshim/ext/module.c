@@ -102,6 +102,8 @@ static PyMethodDef methods[] = {
     {"recording", fl_serving_recording, METH_VARARGS, NULL},
     {"serve", fl_serving_start, METH_VARARGS, NULL},
     {"unserve", fl_serving_stop, METH_NOARGS, NULL},
+    {"pause_serving", fl_serving_pause, METH_NOARGS, NULL},
+    {"resume_serving", fl_serving_resume, METH_NOARGS, NULL},
     {"serving", fl_serving_where, METH_NOARGS, NULL},
     {"clocks", clocks, METH_NOARGS, NULL},
     {"debug_hold", debug_hold, METH_O, NULL},

@@ -143,3 +143,20 @@ PyObject *fl_serving_stop(PyObject *self, PyObject *unused)
     }
     Py_RETURN_NONE;
 }
+
+PyObject *fl_serving_pause(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    if (is_serving())
+        fl_server_pause(serving.server);
+    Py_RETURN_NONE;
+}
+
+PyObject *fl_serving_resume(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    /* Where there can be no thread the view is silent; the program is not to suffer for that. */
+    if (is_serving())
+        (void)fl_server_resume(serving.server);
+    Py_RETURN_NONE;
+}

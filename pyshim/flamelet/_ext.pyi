@@ -40,6 +40,10 @@ def serve(port: int, program: str, python: str, version: str) -> tuple[int, str]
 def unserve() -> None:
     """Tell clients that the program has ended, close, join the server's thread (at most about a second)."""
 
+def pause_serving() -> None:
+    """End the server's thread for the moment of a fork: CPython warns of forks in a process of several threads."""
+
+def resume_serving() -> None: ...
 def serving() -> tuple[int, str] | None: ...
 def clocks() -> tuple[str, str, int]:
     """(wall counter, cpu clock, ns that one reading costs)."""

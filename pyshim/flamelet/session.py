@@ -154,6 +154,7 @@ def serve_session(port: int, program: str) -> str:
     if url is None:
         try:
             url = _url(_ext.serve(port, program, python_version(), __version__))
+            _pause_at_forks()
         except OSError as error:
             _refuse_port(port, error)
         except RuntimeError as error:
@@ -204,6 +205,17 @@ def _refuse_port(port: int, error: OSError) -> NoReturn:
 def _text(error: Exception) -> str:
     """An error of the extension without the prefix that ours gets anyway."""
     return str(error).removeprefix("flamelet: ")
+
+
+_pauses_at_forks = False
+
+
+def _pause_at_forks() -> None:
+    """See that no fork of the program meets the server's thread. Once: the child of a fork inherits it."""
+    global _pauses_at_forks  # noqa: PLW0603 (such a hook cannot be taken back)
+    if not _pauses_at_forks:
+        _pauses_at_forks = True
+        os.register_at_fork(before=_ext.pause_serving, after_in_parent=_ext.resume_serving)
 
 
 _ended_by: int | None = None

@@ -266,10 +266,11 @@ def test_forked_child_says_nothing_of_its_own(tmp_path: Path, write: Write) -> N
         print(os.waitstatus_to_exitcode(os.wait()[1]))
         """,
     )
-    # WHEN it runs
-    plain = run(PYTHON, "program.py", cwd=tmp_path)
-    ours = run(FLAMELET, "run", "--no-server", "-o", "x.flamelet", "program.py", cwd=tmp_path)
-    # THEN the child leaves recording and summary to its parent
+    # WHEN it runs, warnings of forks in a process of several threads being errors
+    plain = run((*PYTHON, "-W", "error"), "program.py", cwd=tmp_path)
+    command = (*PYTHON, "-W", "error", "-m", "flamelet")
+    ours = run(command, "run", "-o", "x.flamelet", "program.py", cwd=tmp_path)
+    # THEN it forks as without flamelet, and the child leaves recording and summary to its parent
     assert ours.without_our_lines() == plain
     assert ours.err.count(b"flamelet: recorded in") == 1
 

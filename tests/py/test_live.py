@@ -294,6 +294,38 @@ def _finds_room(live: Running) -> bool:
     return "closed" not in message
 
 
+def test_forks_while_a_client_watches(tmp_path: Path, write: Write) -> None:
+    # GIVEN a program that forks again and again, warnings being errors
+    write(
+        "program.py",
+        """
+        import os, time, warnings
+        warnings.simplefilter("error")
+        forks = 0
+        def fork():
+            if os.fork() == 0: os._exit(0)
+            os.wait()
+        while not os.path.exists("stop"):
+            fork(); time.sleep(0.01)
+        """,
+    )
+    with running(tmp_path, "program.py") as live, LiveClient(live.port) as client:
+        # WHEN a client watches
+        client.subscribe(live.token, rate=20)
+        for _ in client.updates(3):
+            pass
+        (tmp_path / "stop").touch()
+        # THEN updates go on as ever, up to the end, and the program has met no warning
+        while "closed" not in client.receive():
+            pass
+        assert max(after - before for before, after in pairwise(client.arrivals)) < 0.5
+        forks = [number for number, row in enumerate(client.picture.functions) if row.name == "fork"]
+        calls = sum(node.calls for node in client.picture.nodes.values() if node.function in forks)
+        assert calls > 20
+        assert "Warning" not in live.errors()
+        assert live.process.returncode == 0
+
+
 def test_server_in_a_program(tmp_path: Path, write: Write) -> None:
     # GIVEN a program that serves its own session
     write(
