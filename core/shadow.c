@@ -30,7 +30,6 @@ void fl_shadow_destroy(struct fl_shadow *shadow)
         free(shadow->history[i]);
     free(shadow->history);
     free(shadow->nodes);
-    free(shadow->used);
     free(shadow->tasks);
     free(shadow->groups);
     free(shadow->threads);

@@ -30,7 +30,6 @@ struct fl_shadow_node {
     uint64_t calls, cpu, blocked, idle, waited;
     /* The raw words that the times were made of, to see a change; ticks. */
     uint64_t raw_own, raw_blocked, raw_idle, raw_waited;
-    bool open; /* the times have an open interval in them as well */
 };
 
 struct fl_shadow_sums {
@@ -130,7 +129,6 @@ struct fl_shadow {
     struct fl_thread_view *views; /* by thread index */
     fl_ticks *own;                /* by thread index: sum of raw_own of its nodes */
     uint64_t taken_again;         /* looks that did not add up and were taken again */
-    uint32_t *used;               /* by chunk of nodes */
     uint32_t group_room;
     uint64_t *slices_read;        /* by thread index: how many slices were taken */
     bool dirty, slices_dirty;     /* something changed in this refresh; a slice came since the last */

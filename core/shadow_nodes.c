@@ -35,7 +35,6 @@ static void set_times(struct fl_shadow *shadow, fl_node_id id, const struct fl_n
     row->raw_blocked = raw->blocked;
     row->raw_idle = raw->idle;
     row->raw_waited = raw->waited;
-    row->open = (open->cpu | open->blocked | open->idle) != 0;
 }
 
 bool fl__shadow_know_node(struct fl_shadow *shadow, fl_node_id id, uint64_t version)
@@ -76,9 +75,6 @@ static void scan_node(struct fl_shadow *shadow, fl_node_id id, const struct fl_n
     raw.idle = atomic_load_explicit(&node->idle, memory_order_acquire);
     /* The owner adds to `own` first: read last, it is never smaller than its parts. */
     raw.own = atomic_load_explicit(&node->own, memory_order_acquire);
-    /* A node that was current is taken together with its thread: closed times alone would be a change, and back. */
-    if (row->open)
-        return;
     if (row->added == 0) {
         if (!fl__shadow_know_node(shadow, id, version))
             return;
@@ -91,18 +87,14 @@ static void scan_node(struct fl_shadow *shadow, fl_node_id id, const struct fl_n
 
 void fl__shadow_scan_nodes(struct fl_shadow *shadow, uint64_t version)
 {
-    const struct fl_table *nodes = &shadow->session->nodes;
-    uint32_t chunks = shadow->node_count >> FL_NODE_BITS;
-    /* Youngest first: if a child is within what is seen, so is its parent, which was published before it. */
-    for (uint32_t i = chunks; i-- > 0;) {
-        const struct fl_node_chunk *chunk = fl_table_chunk(nodes, i);
+    /* A thread takes its next chunk when the last is full. So where a child is seen, so is its parent, and its calls. */
+    for (uint32_t i = 0; i < shadow->node_count >> FL_NODE_BITS; i++) {
+        const struct fl_node_chunk *chunk = fl_table_chunk(&shadow->session->nodes, i);
         uint32_t used = chunk ? atomic_load_explicit(&chunk->used, memory_order_acquire) : 0;
-        /* Nodes of a thread that is only attaching wait for it. */
-        shadow->used[i] = used && chunk->thread < shadow->thread_count ? used : 0;
-    }
-    for (uint32_t i = 0; i < chunks; i++) {
-        const struct fl_node *slots = fl_table_chunk(nodes, i);
-        for (uint32_t slot = 1; slot < shadow->used[i]; slot++)
+        if (used == 0 || chunk->thread >= shadow->thread_count)
+            continue; /* its thread is only attaching */
+        const struct fl_node *slots = (const struct fl_node *)(const void *)chunk;
+        for (uint32_t slot = 1; slot < used; slot++)
             scan_node(shadow, i << FL_NODE_BITS | slot, &slots[slot], version);
     }
 }

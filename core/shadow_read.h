@@ -10,8 +10,15 @@ static inline const struct fl_thread *fl__shadow_thread(const struct fl_shadow *
     return atomic_load_explicit(&shadow->session->threads[index], memory_order_acquire);
 }
 
-/* The steps of a look, in order: each has been done. */
-enum fl__shadow_step { FL__ROOM_MADE, FL__FIRST_VIEWS, FL__NODES_SCANNED, FL__THREADS_READ, FL__TASKS_READ };
+/* The steps of a look, in order: each has been done. The fourth comes once for each thread. */
+enum fl__shadow_step {
+    FL__ROOM_MADE,
+    FL__FIRST_VIEWS,
+    FL__NODES_SCANNED,
+    FL__THREAD_VIEWED,
+    FL__THREADS_READ,
+    FL__TASKS_READ
+};
 
 static inline void fl__shadow_did(enum fl__shadow_step step)
 {

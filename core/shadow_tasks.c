@@ -35,7 +35,6 @@ int fl__shadow_reserve(struct fl_shadow *shadow)
     GROW(shadow->own, shadow->thread_count, threads);
     GROW(shadow->history, shadow->thread_count, threads);
     shadow->thread_count = threads;
-    GROW(shadow->used, shadow->node_count >> FL_NODE_BITS, chunks);
     GROW(shadow->nodes, shadow->node_count, chunks << FL_NODE_BITS);
     if (chunks << FL_NODE_BITS > shadow->node_count)
         shadow->node_count = chunks << FL_NODE_BITS;
@@ -61,6 +60,7 @@ void fl__shadow_thread_row(struct fl_shadow *shadow, uint32_t index, fl_ticks no
     struct fl_thread_view *view = &shadow->views[index];
     const struct fl_node *first = view->node, *told = fl_table_row(&shadow->session->nodes, shadow->threads[index].node);
     fl_thread_read(thread, NULL, view);
+    fl__shadow_did(FL__THREAD_VIEWED);
     /* After the second look, not before: what was open at the first may be written at any moment up to it. */
     if (first != view->node)
         fl__shadow_left_node(shadow, index, first, version);

@@ -30,7 +30,7 @@ static uint64_t clock_ns(clockid_t clock)
 }
 
 static atomic_bool stop;
-static volatile unsigned sink;
+static _Thread_local volatile unsigned sink;
 
 static void *neighbour(void *arg)
 {

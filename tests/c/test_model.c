@@ -15,10 +15,16 @@
 
 #include "event.h"
 #include "naive.h"
+#include "process.h"
 #include "session.h"
 #include "shadow.h"
 #include "thread.h"
 
+#ifdef SANITIZED
+enum { EVENTS = 100000 };
+#else
+enum { EVENTS = 1000000 };
+#endif
 enum { FUNCTIONS = 6, TASKS_ALIVE = 12, ENDED_TASKS = 20, ENDED_THREADS = 2, THREADS_ALIVE = 5 };
 
 static struct {
@@ -251,6 +257,7 @@ static void compare(void)
     uint32_t tasks = 0;
     run.comparisons++;
     assert_int_equal(fl_shadow_refresh(run.shadow), 0);
+    same("looks again", 0, run.shadow->taken_again, 0);
     same("now", 0, run.shadow->now, run.naive.now);
     struct naive_node **which = compare_nodes(groups);
     compare_groups(groups);
@@ -500,7 +507,7 @@ static void random_run(uint64_t node_bytes, uint64_t events, uint64_t apart)
 static void test_random_events(void **state)
 {
     (void)state;
-    random_run(64ull << 20, from_environment("FL_TEST_EVENTS", 1000000), 20000);
+    random_run(64ull << 20, from_environment("FL_TEST_EVENTS", EVENTS), 20000);
 }
 
 /* GIVEN the same with hardly any room for nodes, THEN nothing but the shape of the tree differs. */
@@ -508,7 +515,7 @@ static void test_random_events_without_room(void **state)
 {
     (void)state;
     for (uint64_t nodes = 1; nodes <= 300; nodes = nodes * 3)
-        random_run(nodes * sizeof(struct fl_node), from_environment("FL_TEST_EVENTS", 1000000) / 10, 500);
+        random_run(nodes * sizeof(struct fl_node), from_environment("FL_TEST_EVENTS", EVENTS) / 10, 500);
 }
 
 int main(void)

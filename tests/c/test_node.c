@@ -1,4 +1,5 @@
-/* node.h: nodes of one thread in chunks, their ids, and the index that finds children. */
+/* node.h: nodes of one thread in chunks, their ids, the index that finds children, and what a reader may see. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -145,6 +146,43 @@ static void test_a_wide_tree(void **state)
     free(children);
 }
 
+enum { FOLLOWED = 200000 };
+
+static void *make_nodes(void *arg)
+{
+    struct fl_node *root = arg, *parent = root;
+    for (uint32_t i = 1; i <= FOLLOWED; i++) {
+        struct fl_node *made = fl_node_child(&maker, parent, i);
+        parent = i % 7 ? made : root;
+        for (volatile int wait = 0; wait < 20; wait++)
+            ;
+    }
+    return NULL;
+}
+
+/* GIVEN a reader that follows the owner as close as it can, THEN a node that is published is whole. */
+static void test_published_nodes_are_whole(void **state)
+{
+    (void)state;
+    begin(FOLLOWED + 1);
+    pthread_t owner;
+    struct fl_node *root = fl_node_child(&maker, NULL, FL_ROOT_FUNCTION);
+    uint32_t last = 0;
+    assert_int_equal(pthread_create(&owner, NULL, make_nodes, root), 0);
+    while (last < FOLLOWED) {
+        uint32_t chunks = fl_table_used(&nodes);
+        const struct fl_node_chunk *chunk = fl_table_chunk(&nodes, chunks - 1);
+        uint32_t used = chunk ? atomic_load_explicit(&chunk->used, memory_order_acquire) : 0;
+        const struct fl_node *newest = (const struct fl_node *)(const void *)chunk + (used ? used - 1 : 0);
+        if (used <= 1 || newest == root)
+            continue;
+        if (newest->function < last || newest->parent == 0 || newest->parent >= fl_node_id_of(newest))
+            fail_msg("a node after %u is not whole", last);
+        last = newest->function;
+    }
+    pthread_join(owner, NULL);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(name, teardown)
@@ -152,6 +190,7 @@ int main(void)
         TEST(test_a_path_is_one_node), TEST(test_the_sentinel_is_nobodys_child),
         TEST(test_ids_and_addresses),  TEST(test_threads_do_not_share_chunks),
         TEST(test_the_budget_holds),   TEST(test_a_wide_tree),
+        TEST(test_published_nodes_are_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

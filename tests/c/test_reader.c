@@ -87,7 +87,8 @@ static void other_waits_elsewhere(void)
     switch_away(), call("elsewhere"), switch_away();
 }
 
-static const int steps[] = {FL__ROOM_MADE, FL__FIRST_VIEWS, FL__NODES_SCANNED, FL__THREADS_READ, FL__TASKS_READ};
+static const int steps[] = {FL__ROOM_MADE, FL__FIRST_VIEWS, FL__NODES_SCANNED, FL__THREAD_VIEWED, FL__THREADS_READ,
+                            FL__TASKS_READ};
 enum { STEPS = sizeof steps / sizeof *steps };
 
 /* Two tasks; the first is current in main/a with 40 ns open, the second has been parked in job/park for 47 ns. */
