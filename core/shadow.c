@@ -111,9 +111,13 @@ int fl_shadow_refresh(struct fl_shadow *shadow)
     shadow->strings = strings;
     shadow->functions = functions;
     shadow->lost = lost;
-    if (fl_ticks_to_ns(now) != shadow->now || shadow->version == 0)
+    /* A correction of the clock's rate may turn the same instant into a little less; for a reader, time goes on. */
+    uint64_t now_ns = fl_ticks_to_ns(now);
+    if (now_ns < shadow->now)
+        now_ns = shadow->now;
+    if (now_ns != shadow->now || shadow->version == 0)
         shadow->dirty = true;
-    shadow->now = fl_ticks_to_ns(now);
+    shadow->now = now_ns;
     if (shadow->dirty)
         shadow->version = version;
     return 0;

@@ -237,6 +237,23 @@ static void test_a_tree_that_grows(void **state)
     assert_int_equal(cpu, 1200);
 }
 
+/* GIVEN a clock whose rate is corrected to a little less, THEN no later picture is of an earlier moment. */
+static void test_time_does_not_go_back_with_the_rate(void **state)
+{
+    (void)state;
+    script_begin(NULL);
+    call("main"), busy(1000000000);
+    look();
+    assert_int_equal(script.shadow->now, 1000000000);
+    fl_session_stop(script.session);
+    uint64_t rate = atomic_load(&fl__clock.ns_per_tick);
+    atomic_store(&fl__clock.ns_per_tick, rate - 40); /* about 1e-8, 10 ns in this second */
+    look();
+    uint64_t now = script.shadow->now;
+    atomic_store(&fl__clock.ns_per_tick, rate);
+    assert_int_equal(now, 1000000000);
+}
+
 /* GIVEN a session without threads, THEN there is a picture of it. */
 static void test_a_session_without_threads(void **state)
 {
@@ -265,6 +282,7 @@ int main(void)
         TEST(test_a_row_that_changes_hands),
         TEST(test_group_sums_are_sums_of_nodes),
         TEST(test_a_tree_that_grows),
+        TEST(test_time_does_not_go_back_with_the_rate),
         TEST(test_a_session_without_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
