@@ -38,10 +38,27 @@ def near(value: float, truth: float) -> bool:
     return abs(value - truth) <= max(0.05 * truth, 0.002)
 
 
-def check(found: dict[str, float], truth: dict[str, float], what: str) -> None:
-    """Each of the truth's times is found; the message shows all of them."""
-    wrong = {kind: (found[kind], truth[kind]) for kind in truth if not near(found[kind], truth[kind])}
-    assert wrong == {}, f"{what}: (found, truth) of {wrong}; all found: {found}"
+def run_until_right(folder: Path, env: dict[str, str], section: str) -> Any:
+    """Run program.py, which prints {name: {kind: seconds}}, and compare the rows with these names.
+
+    A program that loses its processor between a reading of its clock and what it measures is wrong itself, by the
+    length of somebody else's turn. So it gets three tries; whoever measures wrong is wrong each time.
+    """
+    wrong: list[str] = []
+    for _ in range(3):
+        finished, report = run_profiled(folder, "program.py", env=env)
+        rows = {row["name"]: row for row in report[section]}
+        truth = json.loads(finished.out)
+        wrong = [
+            f"{name} {kind}: found {rows[name][kind]}, truth {seconds}"
+            for name, times in truth.items()
+            for kind, seconds in times.items()
+            if not near(rows[name][kind], seconds)
+        ]
+        if not wrong:
+            assert truth
+            return report
+    raise AssertionError("; ".join(wrong))
 
 
 @pytest.fixture(params=CPU_CLOCKS)
@@ -61,24 +78,21 @@ def test_greenlets_that_burn_block_and_wait(clock: dict[str, str], tmp_path: Pat
 
         truth = {}
 
-        def block(seconds):
-            begin, cpu = monotonic(), thread_time()
-            time.sleep(seconds)
-            return monotonic() - begin - (thread_time() - cpu)
+        def block(seconds): time.sleep(seconds)
 
         def worker(name, cpu, blocks, waits):
-            times = dict(cpu=0.0, blocked=0.0, waited=0.0)
+            times = truth[name] = dict(cpu=0.0, blocked=0.0, waited=0.0)
             for _ in range(4):
-                # Whatever else stole this thread's processor meanwhile was "blocked", too.
                 wall, begin = monotonic(), thread_time()
                 burn(cpu / 4)
-                times["cpu"] += thread_time() - begin
-                times["blocked"] += monotonic() - wall - (thread_time() - begin)
-                times["blocked"] += block(blocks / 4)
+                block(blocks / 4)
+                # Whatever else stole this thread's processor meanwhile was "blocked", too.
+                spent = thread_time() - begin
+                times["cpu"] += spent
                 begin = monotonic()
+                times["blocked"] += begin - wall - spent
                 gevent.sleep(waits / 4)
                 times["waited"] += monotonic() - begin
-            truth[name] = times
 
         jobs = {"a": (0.20, 0.04, 0.20), "b": (0.04, 0.20, 0.04), "c": (0.10, 0.0, 0.30), "d": (0.0, 0.08, 0.08)}
 
@@ -89,11 +103,10 @@ def test_greenlets_that_burn_block_and_wait(clock: dict[str, str], tmp_path: Pat
         """,
     )
     # WHEN they run under flamelet
-    finished, report = run_profiled(tmp_path, "program.py", env=clock)
+    report = run_until_right(tmp_path, clock, "tasks")
     # THEN each greenlet has its times
     tasks = {task["name"]: task for task in report["tasks"]}
-    for name, truth in json.loads(finished.out).items():
-        check(tasks[name], truth, name)
+    for name in "abcd":
         assert tasks[name]["idle"] == 0
         assert tasks[name]["state"] == "ended"
         # Once at its start, once after each of its waits.
@@ -311,7 +324,8 @@ def test_plain_threads(clock: dict[str, str], tmp_path: Path, write: Write) -> N
         def work(name, cpu, sleep):
             wall, begin = monotonic(), thread_time()
             burn(cpu); time.sleep(sleep)
-            truth[name] = dict(cpu=thread_time() - begin, blocked=monotonic() - wall - (thread_time() - begin))
+            spent = thread_time() - begin
+            truth[name] = dict(cpu=spent, blocked=monotonic() - wall - spent)
         for name, cpu, sleep in (("busy", 0.2, 0.0), ("lazy", 0.02, 0.2)):
             thread = threading.Thread(target=work, args=(name, cpu, sleep), name=name)
             thread.start(); thread.join()
@@ -319,11 +333,10 @@ def test_plain_threads(clock: dict[str, str], tmp_path: Path, write: Write) -> N
         """,
     )
     # WHEN it runs
-    finished, report = run_profiled(tmp_path, "program.py", env=clock)
+    report = run_until_right(tmp_path, clock, "threads")
     # THEN each thread has its times, and a task of its own
     threads: dict[str, Any] = {row["name"]: row for row in report["threads"]}
-    for name, truth in json.loads(finished.out).items():
-        check(threads[name], truth, name)
+    for name in ("busy", "lazy"):
         assert threads[name]["idle"] == 0
         assert [task["thread"] for task in report["tasks"]].count(threads[name]["id"]) == 1
     assert report["about"]["greenlets"] is False
