@@ -24,6 +24,10 @@ requirements() {
             echo command:chromium chromium
             echo font:DejaVuSans.ttf fonts-dejavu-core
             ;;
+        long)
+            echo command:clang clang
+            echo fuzzer libclang-rt-dev
+            ;;
         lint)
             echo library:cmocka libcmocka-dev
             echo command:clang clang
@@ -43,6 +47,7 @@ is_there() {
     command:*) command -v "$name" ;;
     header:*) echo "#include <$name>" | gcc -E - ;;
     library:*) command -v pkg-config && pkg-config --exists "$name" ;;
+    fuzzer) echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang -x c -fsanitize=fuzzer -o /dev/null - ;;
     font:*) find /usr/share/fonts -name "$name" | grep . ;;
     esac >/dev/null 2>&1
 }

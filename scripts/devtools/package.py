@@ -17,15 +17,23 @@ def install_flamelet(venv: Venv, node: list[Path], transcript: Transcript, *sett
 
     The build's folder is the venv's own and stays, so that only what has changed is compiled.
     """
-    stamp = Stamp(venv.folder / "flamelet-built", f"{fingerprint(*_sources())} {settings}")
-    if stamp.is_current() and any(venv.folder.glob("lib/python*/site-packages/flamelet/_ext*.so")):
+    if _stamp(venv, settings).is_current():
         return
-    stamp.remove()
+    _stamp(venv, settings).remove()
     folder = f"build-dir=build/{venv.folder.relative_to(ROOT).as_posix().lstrip('.').replace('/', '-')}"
     how = ["--no-build-isolation", "--no-deps", "--force-reinstall"]
     how += [f"--config-settings={setting}" for setting in (folder, *settings)]  # pip 23.0 does not know -C
     transcript.check([venv.python, *PIP, "install", *how, ROOT], env=environment(venv.bin, *node))
-    stamp.write()
+    _stamp(venv, settings).write()
+
+
+def _stamp(venv: Venv, settings: tuple[str, ...]) -> Stamp:
+    # What is installed is part of it: somebody may have installed another build by hand.
+    built = [
+        f"{file.name} {file.stat().st_mtime_ns}"
+        for file in venv.folder.glob("lib/python*/site-packages/flamelet/_ext*.so")
+    ]
+    return Stamp(venv.folder / "flamelet-built", f"{fingerprint(*_sources())} {settings} {built}")
 
 
 def _sources() -> list[Path]:

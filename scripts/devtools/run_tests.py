@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from devtools import c_suites, e2e_suites, lint_suites, python_suites, web_suites
+from devtools import c_suites, e2e_suites, lint_suites, long_suites, python_suites, web_suites
 from devtools.checkout import LOGS, RESULTS, ROOT
 from devtools.locking import one_at_a_time
 from devtools.pythons import Python, find_pythons, supported_versions
@@ -23,7 +23,7 @@ _PARTS = {
     "e2e": "the page in Chromium, on a running program",
     "lint": "formatters, linters, type checkers",
 }
-_LONG = "long"  # a part that `all` leaves out. It has no suites yet.
+_LONG = "long"  # a part that `all` leaves out
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,11 @@ def _parse() -> argparse.Namespace:
         prog="scripts/test",
         description="Set up and run the tests. All output is in build/logs.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="parts:\n" + "\n".join(f"  {part:6}{text}" for part, text in _PARTS.items()),
+        epilog="parts:\n"
+        + "\n".join(
+            f"  {part:6}{text}"
+            for part, text in (_PARTS | {_LONG: "what `all` leaves out: fuzzing, pytest under sanitizers"}).items()
+        ),
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help='parts, or suites such as "c-asan"; default: all')
     parser.add_argument("-v", "--verbose", action="store_true", help="show all output while the suites run")
@@ -82,6 +86,7 @@ def _suites(machine: Machine) -> list[Suite]:
         *web_suites.suites(machine),
         *e2e_suites.suites(machine),
         *lint_suites.suites(machine),
+        *long_suites.suites(machine),
     ]
 
 
