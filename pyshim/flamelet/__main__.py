@@ -10,6 +10,7 @@ from .commands import report, run
 from .commands.parsing import CommandParser
 from .errors import FlameletError
 from .launcher import launch
+from .standard_error import say
 
 # In the order in which the help shows them.
 COMMANDS = (run, report)
@@ -21,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = _parser().parse_args(arguments)
         outcome = options.run(options)
     except FlameletError as error:
-        print(f"flamelet: {error}", file=sys.stderr)
+        say(str(error))
         return 2
     if isinstance(outcome, int):
         return outcome

@@ -14,7 +14,7 @@ import sys
 from _frozen_importlib_external import SourceFileLoader, SourcelessFileLoader
 from collections.abc import Callable
 from types import CodeType, ModuleType, TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from . import _ext, _supported
 from .errors import UsageError
@@ -63,9 +63,9 @@ def launch(order: Launch) -> None:
     An exception that leaves the program, SystemExit included, leaves this function too.
     """
     main = _new_main()
+    _hide_our_imports()
     run, arguments = _prepare(order, main)
     sys.modules["__main__"] = main
-    _hide_our_imports()
     try:
         _ext.start(builtins=order.with_builtins, seed=False)
         run(*arguments)
@@ -80,21 +80,26 @@ def launch(order: Launch) -> None:
 
 def _prepare(order: Launch, main: ModuleType) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """What to call, and with what, so that the program runs in `main`."""
-    from runpy import _run_module_as_main  # type: ignore[attr-defined] # what the interpreter itself calls
-
     program = order.program
     if program.is_module:
         sys.argv = ["-m", *program.arguments]
         _set_first_path(os.getcwd())
-        return _run_module_as_main, (program.name,)
+        return _runner_of_modules(), (program.name,)
     sys.argv = [program.name, *program.arguments]
     path = _absolute(program.name)
     if order.code is None:
         _set_first_path(path, always=True)
-        return _run_module_as_main, ("__main__", False)
+        return _runner_of_modules(), ("__main__", False)
     _set_first_path(os.path.dirname(os.path.realpath(path)))
     main.__dict__.update(__loader__=_loader(path), __file__=path, __cached__=None)
     return exec, (order.code, main.__dict__)
+
+
+def _runner_of_modules() -> Callable[..., Any]:
+    """What the interpreter itself calls for -m, and which is then among the program's modules."""
+    from runpy import _run_module_as_main  # type: ignore[attr-defined] # by the interpreter, under this name
+
+    return cast(Callable[..., Any], _run_module_as_main)
 
 
 def _new_main() -> ModuleType:

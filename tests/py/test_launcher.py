@@ -377,12 +377,13 @@ def test_modules_with_names_that_flamelet_uses(name: str, tmp_path: Path, write:
     assert (tmp_path / "x.flamelet").is_file()
 
 
-def test_modules_that_are_there(tmp_path: Path, write: Write) -> None:
+@pytest.mark.parametrize("how", [["program.py"], ["-m", "program"]])
+def test_modules_that_are_there(how: list[str], tmp_path: Path, write: Write) -> None:
     # GIVEN a program that tells which modules are loaded
     write("program.py", "import sys\nprint(*sorted(sys.modules), sep='\\n')\n")
     # WHEN it runs with and without flamelet
-    plain = run(PYTHON, "program.py", cwd=tmp_path).text.split()
-    ours = run(FLAMELET, "run", "--no-server", "program.py", cwd=tmp_path).text.split()
+    plain = run(PYTHON, *how, cwd=tmp_path).text.split()
+    ours = run(FLAMELET, "run", "--no-server", *how, cwd=tmp_path).text.split()
     # THEN nothing but flamelet is there in addition, and `re`, which pip's start script may import
     regular_expressions = run(PYTHON, "-c", "import re, sys; print(*sys.modules, sep='\\n')", cwd=tmp_path).text.split()
     more = {name for name in ours if name.partition(".")[0] != "flamelet"} - set(plain)

@@ -265,6 +265,51 @@ def test_file_with_the_number_of_standard_error(redirect: str, tmp_path: Path, w
     assert (tmp_path / "mine").read_bytes() == b""
 
 
+@pytest.mark.parametrize("arguments", [["program.py"], ["nowhere.py"], ["--no-server", "program.py"]])
+def test_no_standard_error_at_all(arguments: list[str], tmp_path: Path, program: Path) -> None:
+    # GIVEN a program that is started without a standard error
+    command = ["bash", "-c", 'exec "$0" run "$@" 2>&-', FLAMELET[0], *arguments]
+    # WHEN it runs, or cannot run
+    finished = run(command, cwd=tmp_path)
+    # THEN nothing that belongs there turns up in its output
+    assert finished.out in (b"done\n", b"")
+    assert finished.code == (0 if finished.out else 2)
+
+
+def test_greenlet_is_not_installed(tmp_path: Path, program: Path, write: Write) -> None:
+    # GIVEN a Python without greenlet
+    write("site/sitecustomize.py", "import sys\nsys.modules['greenlet'] = None\n")
+    # WHEN a program runs that would use it where it is there
+    write("tries.py", "try: import greenlet\nexcept ImportError: print('no greenlet')\nimport program\n")
+    finished = run(FLAMELET, "run", "tries.py", cwd=tmp_path, env={"PYTHONPATH": str(tmp_path / "site")})
+    # THEN it runs, its threads are profiled, and the summary says that this is all
+    assert (finished.text, finished.code) == ("no greenlet\ndone\n", 0)
+    assert "greenlet is not in the process: the tasks are threads only" in finished.errors
+    assert "burn" in finished.errors
+
+
+def test_stack_of_5000_frames(tmp_path: Path, write: Write) -> None:
+    # GIVEN a program that goes deep
+    write(
+        "program.py",
+        """
+        import sys
+        sys.setrecursionlimit(6000)
+        def down(n):
+            return down(n - 1) if n else 1
+        down(5000)
+        """,
+    )
+    # WHEN it is recorded
+    run(FLAMELET, "run", "--no-server", "-o", "x.flamelet", "program.py", cwd=tmp_path)
+    # THEN each call is there, once
+    report = report_of(tmp_path / "x.flamelet")
+    (row,) = [row for row in report["functions"] if row["name"] == "down"]
+    assert row["calls"] == 5001
+    assert row["total_cpu"] == pytest.approx(row["own_cpu"])
+    assert set(report["lost"].values()) == {0}
+
+
 def test_builtins(tmp_path: Path, write: Write) -> None:
     # GIVEN a program that calls functions written in C
     write("program.py", "def f():\n    return sorted([3, 1, 2])\nfor _ in 'abcde': f()\n")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..recording import read_recording
 from ..report import TOP, json_text, print_text
 from ..snapshots import make_snapshot
+from ..standard_error import say
 
 if TYPE_CHECKING:
     from .parsing import Commands
@@ -32,7 +33,7 @@ def add_parser(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     recording = read_recording(options.file)
     if recording.warning:
-        print(f"flamelet: {options.file}: {recording.warning}", file=sys.stderr)
+        say(f"{options.file}: {recording.warning}")
     snapshot = make_snapshot(recording)
     try:
         if options.json:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 from .. import browser, ending, launcher, session
 from ..errors import UsageError
 from ..recording import RecordingFile
+from ..standard_error import say
 
 if TYPE_CHECKING:
     from .parsing import Commands
@@ -53,10 +53,10 @@ def run(options: argparse.Namespace) -> launcher.Launch:
     session.prepare(builtins=options.builtins)
     if options.server:
         url = session.serve_session(options.port, session.encodable(str(program)))
-        print(f"flamelet: {url}", file=sys.stderr, flush=True)
+        say(url)
         problem = browser.open_page(url) if options.open else ""
         if problem:
-            print(f"flamelet: {problem}", file=sys.stderr, flush=True)
+            say(problem)
     ending.at_the_end(program, file)
     return launch
 
