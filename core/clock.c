@@ -60,6 +60,7 @@ int fl_clock_init(enum fl_clock_kind kind)
 {
     if (fl__clock.kind != FL_CLOCK_AUTO)
         return 0;
+    // cppcheck-suppress knownConditionTrueFalse ; it depends on the processor
     if (kind == FL_CLOCK_TSC && !counter_is_invariant())
         return FL_ESTATE;
     if (kind == FL_CLOCK_AUTO)

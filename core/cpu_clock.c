@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#if defined(__linux__) && defined(__has_include)
-#if __has_include(<sys/rseq.h>) && (defined(__x86_64__) || defined(__aarch64__))
+#if defined(__linux__) && defined(__GLIBC_PREREQ) && (defined(__x86_64__) || defined(__aarch64__))
+#if __GLIBC_PREREQ(2, 35)
 #include <sys/rseq.h>
 #define FL__HAVE_RSEQ 1
 #endif

@@ -62,6 +62,7 @@ struct fl_shadow_group {
 struct fl_shadow_thread {
     uint64_t added, changed;
     uint32_t id, tid, name, state, hub, task, node;
+    uint32_t unused; /* no padding: rows are compared as bytes */
     uint64_t begin, end, since, slice;
     uint64_t slice_cpu, slice_blocked, slice_idle;
     uint64_t cpu, blocked, idle;

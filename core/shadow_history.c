@@ -47,16 +47,16 @@ static void sample_thread(struct fl_shadow *shadow, uint32_t index, fl_ticks now
         history->id = view.id;
         history->end = fl_ticks_to_ns(view.begin);
     }
-    uint64_t whole = end > history->end ? end - history->end : 0, periods = whole / FL_HISTORY_NS;
-    if (periods == 0)
+    uint64_t whole = end > history->end ? end - history->end : 0;
+    if (whole < FL_HISTORY_NS)
         return;
     /* A sample that came late is told as several periods of the right length, the time spread evenly over them and over
      * the piece of the one that has only begun. */
     cpu = per_period(cpu, history->total_cpu, whole);
     blocked = per_period(blocked, history->total_blocked, whole);
     idle = per_period(idle, history->total_idle, whole);
-    uint64_t parts = periods < FL_HISTORY_PERIODS ? periods : FL_HISTORY_PERIODS;
-    for (uint64_t i = 0; i < parts; i++)
+    uint64_t periods = whole / FL_HISTORY_NS;
+    for (uint64_t i = 0; i < periods && i < FL_HISTORY_PERIODS; i++)
         append(history, cpu, blocked, idle);
     /* What was told, not what was read: the rest comes with the next periods. */
     history->total_cpu += cpu * periods;

@@ -80,9 +80,9 @@ static struct fl_tree *tree_create(struct fl_thread *thread, uint32_t group)
         return NULL;
     if (thread->free_tree_count == 0) {
         int64_t chunk = fl_table_add_chunk(&session->trees);
-        if (chunk < 0)
+        thread->free_trees = chunk < 0 ? NULL : fl_table_chunk(&session->trees, (uint32_t)chunk);
+        if (!thread->free_trees)
             return NULL;
-        thread->free_trees = fl_table_chunk(&session->trees, (uint32_t)chunk);
         thread->free_tree_count = 1u << FL_TREE_BITS;
     }
     struct fl_tree *tree = thread->free_trees++;

@@ -47,7 +47,7 @@ static void remember(struct looks *looks, fl_node_id node)
     }
     if (looks->count == LOOKS) {
         for (uint32_t i = 0; i < LOOKS / 2; i++)
-            looks->nodes[i] = looks->nodes[2 * i];
+            looks->nodes[i] = looks->nodes[(size_t)2 * i];
         looks->count = LOOKS / 2;
         looks->stride = looks->stride * 2 + 1;
     }
