@@ -86,7 +86,8 @@ static void *self_test(void *result)
         kept += atomic_load(word) != 0;
     }
     atomic_store(word, 0);
-    /* One preemption in the tiny stretch between store and load is no reason to give up; a sleep that is not seen is. */
+    /* One preemption in the tiny stretch between store and load is no reason to give up; a sleep that is not seen is.
+     */
     *(bool *)result = cleared == ROUNDS && kept > ROUNDS / 2;
     return NULL;
 }
@@ -190,11 +191,12 @@ int fl_cpu_clock_init_process(enum fl_cpu_kind kind)
 static void arm(struct fl_cpu_clock *clock)
 {
     if (clock->word != &clock->mine)
-        atomic_store_explicit((_Atomic uint64_t *)clock->word,
-                              atomic_load_explicit(&clock->mine, memory_order_relaxed), memory_order_relaxed);
+        atomic_store_explicit((_Atomic uint64_t *)clock->word, atomic_load_explicit(&clock->mine, memory_order_relaxed),
+                              memory_order_relaxed);
 }
 
-/* Both clocks at one moment of an unbroken stretch. The word is armed first: what happens later shows at the next event. */
+/* Both clocks at one moment of an unbroken stretch. The word is armed first: what happens later shows at the next
+ * event. */
 static void read_kernel(struct fl_cpu_clock *clock, struct fl_cpu_sync *sync)
 {
     for (int tries = 0; tries < 3; tries++) {

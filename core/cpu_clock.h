@@ -68,8 +68,8 @@ static inline bool fl_cpu_clock_unbroken(const struct fl_cpu_clock *clock, fl_ti
 
 /*
  * Owner thread: asks the kernel and arms the word again. Returns how many ticks of the interval of length `interval`
- * that ends now were off the processor, 0 to `interval`. The reading is stored in `sync`; the owner makes it the new one
- * with fl_cpu_clock_commit(), inside the version that its readers check (thread.h).
+ * that ends now were off the processor, 0 to `interval`. The reading is stored in `sync`; the owner makes it the new
+ * one with fl_cpu_clock_commit(), inside the version that its readers check (thread.h).
  */
 fl_ticks fl_cpu_clock_off(struct fl_cpu_clock *clock, fl_ticks interval, fl_ticks paused, struct fl_cpu_sync *sync);
 

@@ -74,10 +74,8 @@ void fl__enter_slow(struct fl_thread *thread, fl_function_id function, bool is_c
 
     if (thread->overflow == 0 && node == thread->no_group->root) {
         struct fl_node *root = fl__task_join_group(thread, task, function);
-        if (root) {
-            fl__move(thread, root, now);
+        if (root)
             node = root;
-        }
     }
     struct fl_node *child = thread->overflow ? NULL : fl_node_child(&thread->maker, node, function);
     if (!child) {
@@ -141,15 +139,14 @@ void fl__slice_end(struct fl_thread *thread, struct fl_task *task, fl_ticks now)
         atomic_store_explicit(&task->tree->longest, busy, memory_order_relaxed);
     if (busy >= thread->session->threshold) {
         bool sure = thread->longest_interval >= busy / 2 && !is_poll(task, thread->longest_node);
-        fl_slices_add(&thread->slices,
-                      &(struct fl_slice){.task = atomic_load_explicit(&task->id, memory_order_relaxed),
-                                         .group = task->tree->group,
-                                         .node = fl_node_id_of(sure ? thread->longest_node : at),
-                                         .sure = sure,
-                                         .begin = begin,
-                                         .end = now,
-                                         .blocked = blocked,
-                                         .idle = idle});
+        fl_slices_add(&thread->slices, &(struct fl_slice){.task = atomic_load_explicit(&task->id, memory_order_relaxed),
+                                                          .group = task->tree->group,
+                                                          .node = fl_node_id_of(sure ? thread->longest_node : at),
+                                                          .sure = sure,
+                                                          .begin = begin,
+                                                          .end = now,
+                                                          .blocked = blocked,
+                                                          .idle = idle});
     }
 }
 

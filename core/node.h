@@ -27,22 +27,22 @@ typedef uint32_t fl_function_id; /* 0: none, also the function of a root */
 #define FL_NO_FUNCTION   (FL_ROOT_FUNCTION | 0xffffffu) /* equals no function and no group */
 
 struct fl_node {
-    fl_node_id parent;           /* 0 for a root */
-    fl_function_id function;     /* or FL_ROOT_FUNCTION | group */
-    struct fl_node *up;          /* the parent's address, NULL for a root */
-    struct fl_node *last_child;  /* owner: the child entered last, never NULL (a sentinel where there is none) */
-    _Atomic uint64_t calls;      /* entries; resumes of generators are not counted */
-    _Atomic fl_ticks own;        /* ticks while this node was current, up to the owner's last event */
-    _Atomic fl_ticks blocked;    /* of `own`: off the processor */
-    _Atomic fl_ticks idle;       /* of `own`: off the processor in a hub's poll */
-    _Atomic fl_ticks waited;     /* ticks that tasks were parked here, up to their last resume; not part of `own` */
+    fl_node_id parent;          /* 0 for a root */
+    fl_function_id function;    /* or FL_ROOT_FUNCTION | group */
+    struct fl_node *up;         /* the parent's address, NULL for a root */
+    struct fl_node *last_child; /* owner: the child entered last, never NULL (a sentinel where there is none) */
+    _Atomic uint64_t calls;     /* entries; resumes of generators are not counted */
+    _Atomic fl_ticks own;       /* ticks while this node was current, up to the owner's last event */
+    _Atomic fl_ticks blocked;   /* of `own`: off the processor */
+    _Atomic fl_ticks idle;      /* of `own`: off the processor in a hub's poll */
+    _Atomic fl_ticks waited;    /* ticks that tasks were parked here, up to their last resume; not part of `own` */
 };
 _Static_assert(sizeof(struct fl_node) == 64, "a node fills one cache line");
 
 struct fl_node_chunk {
-    uint32_t index;          /* of this chunk in the table */
-    uint32_t thread;         /* index of the owner (session.h, threads) */
-    _Atomic uint32_t used;   /* slots published, this header included */
+    uint32_t index;        /* of this chunk in the table */
+    uint32_t thread;       /* index of the owner (session.h, threads) */
+    _Atomic uint32_t used; /* slots published, this header included */
     uint32_t unused[13];
 };
 _Static_assert(sizeof(struct fl_node_chunk) == sizeof(struct fl_node), "the header takes slot 0");
@@ -62,8 +62,8 @@ static inline fl_node_id fl_node_id_of(const struct fl_node *node)
     return chunk->index << FL_NODE_BITS | (uint32_t)(node - (const struct fl_node *)(const void *)chunk);
 }
 
-/* Any thread: the node right below a root, a task's entry function. A hub that is off the processor there is idle in its
- * poll. */
+/* Any thread: the node right below a root, a task's entry function. A hub that is off the processor there is idle in
+ * its poll. */
 static inline bool fl_node_is_entry(const struct fl_node *node)
 {
     return node->up && !node->up->up;

@@ -33,7 +33,7 @@ struct fl_session_options {
     uint32_t ended_tasks;   /* ended tasks that each thread keeps, default 1,024 */
     uint32_t ended_threads; /* ended threads that are kept before their slots are taken over, default 64 */
     enum fl_clock_kind clock;
-    int cpu_clock;          /* enum fl_cpu_kind */
+    int cpu_clock; /* enum fl_cpu_kind */
 };
 
 struct fl_session {
@@ -57,9 +57,9 @@ struct fl_session {
     _Atomic fl_ticks stopped_at; /* trace time of the last stop */
     _Atomic bool switches;       /* greenlet switches are seen: told by the embedder, for the status */
 
-    fl_ticks threshold;          /* ticks */
+    fl_ticks threshold;                /* ticks */
     struct fl_session_options options; /* defaults filled in */
-    int64_t epoch_ms;            /* Unix time at creation */
+    int64_t epoch_ms;                  /* Unix time at creation */
 
     pthread_mutex_t lock; /* guards attach, detach, start and stop against each other; never taken at an event */
 };

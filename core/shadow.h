@@ -131,8 +131,8 @@ struct fl_shadow {
     fl_ticks *own;                /* by thread index: sum of raw_own of its nodes */
     uint64_t taken_again;         /* looks that did not add up and were taken again */
     uint32_t group_room;
-    uint64_t *slices_read;        /* by thread index: how many slices were taken */
-    bool dirty, slices_dirty;     /* something changed in this refresh; a slice came since the last */
+    uint64_t *slices_read;    /* by thread index: how many slices were taken */
+    bool dirty, slices_dirty; /* something changed in this refresh; a slice came since the last */
 };
 
 /* Returns 0 or FL_ENOMEM. The session must outlive the shadow. */
@@ -141,9 +141,8 @@ void fl_shadow_destroy(struct fl_shadow *shadow);
 
 /*
  * Reads everything. The own times of a thread's nodes, with what is open, add up to its wall time within the time that
- * this takes (thread.h); each task's row is right in itself; a wait that ends meanwhile may be told at its task now and at
- * its node in the next picture. 0 or FL_ENOMEM (then the picture is the last one). 0.1 to 0.4 ms for
- * 100,000 nodes.
+ * this takes (thread.h); each task's row is right in itself; a wait that ends meanwhile may be told at its task now and
+ * at its node in the next picture. 0 or FL_ENOMEM (then the picture is the last one). 0.1 to 0.4 ms for 100,000 nodes.
  */
 int fl_shadow_refresh(struct fl_shadow *shadow);
 

@@ -79,7 +79,7 @@ static void scan_node(struct fl_shadow *shadow, fl_node_id id, const struct fl_n
         if (!fl__shadow_know_node(shadow, id, version))
             return;
     } else if (raw.own == row->raw_own && raw.calls == row->calls && raw.waited == row->raw_waited &&
-             raw.blocked == row->raw_blocked && raw.idle == row->raw_idle) {
+               raw.blocked == row->raw_blocked && raw.idle == row->raw_idle) {
         return;
     }
     set_times(shadow, id, node, &raw, &(struct fl_open){0}, version);
@@ -87,7 +87,8 @@ static void scan_node(struct fl_shadow *shadow, fl_node_id id, const struct fl_n
 
 void fl__shadow_scan_nodes(struct fl_shadow *shadow, uint64_t version)
 {
-    /* A thread takes its next chunk when the last is full. So where a child is seen, so is its parent, and its calls. */
+    /* A thread takes its next chunk when the last is full. So where a child is seen, so is its parent, and its calls.
+     */
     for (uint32_t i = 0; i < shadow->node_count >> FL_NODE_BITS; i++) {
         const struct fl_node_chunk *chunk = fl_table_chunk(&shadow->session->nodes, i);
         uint32_t used = chunk ? atomic_load_explicit(&chunk->used, memory_order_acquire) : 0;

@@ -39,7 +39,8 @@ int fl__shadow_reserve_group(struct fl_shadow *shadow, uint32_t group);
 void fl__shadow_scan_nodes(struct fl_shadow *shadow, uint64_t version);
 /* A node that was current and is not now: its times as one even version of thread `index` has them. */
 void fl__shadow_left_node(struct fl_shadow *shadow, uint32_t index, const struct fl_node *node, uint64_t version);
-/* Makes sure that this node is in the shadow (it may be younger than the scan). False: no node, or no room for it yet. */
+/* Makes sure that this node is in the shadow (it may be younger than the scan). False: no node, or no room for it yet.
+ */
 bool fl__shadow_know_node(struct fl_shadow *shadow, fl_node_id id, uint64_t version);
 /* The current node of a view, with the open interval in it. */
 void fl__shadow_current_node(struct fl_shadow *shadow, const struct fl_thread_view *view, const struct fl_open *open,

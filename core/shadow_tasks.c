@@ -58,7 +58,8 @@ void fl__shadow_thread_row(struct fl_shadow *shadow, uint32_t index, fl_ticks no
 {
     const struct fl_thread *thread = fl__shadow_thread(shadow, index);
     struct fl_thread_view *view = &shadow->views[index];
-    const struct fl_node *first = view->node, *told = fl_table_row(&shadow->session->nodes, shadow->threads[index].node);
+    const struct fl_node *first = view->node,
+                         *told = fl_table_row(&shadow->session->nodes, shadow->threads[index].node);
     fl_thread_read(thread, NULL, view);
     fl__shadow_did(FL__THREAD_VIEWED);
     /* After the second look, not before: what was open at the first may be written at any moment up to it. */

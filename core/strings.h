@@ -23,12 +23,12 @@ struct fl_string {
 };
 
 struct fl_strings {
-    struct fl_table rows;    /* of struct fl_string */
-    _Atomic uint32_t count;  /* published rows, the empty one included; release */
-    _Atomic uint64_t lost;   /* strings that found no room */
-    pthread_mutex_t lock;    /* guards the index and additions; readers take no lock */
-    uint32_t *index;         /* open addressing, ids, 0 = free; shape: capacity */
-    uint32_t capacity;       /* power of two */
+    struct fl_table rows;   /* of struct fl_string */
+    _Atomic uint32_t count; /* published rows, the empty one included; release */
+    _Atomic uint64_t lost;  /* strings that found no room */
+    pthread_mutex_t lock;   /* guards the index and additions; readers take no lock */
+    uint32_t *index;        /* open addressing, ids, 0 = free; shape: capacity */
+    uint32_t capacity;      /* power of two */
 };
 
 /* Returns 0 or FL_ENOMEM. */

@@ -13,11 +13,11 @@
 #include <stdint.h>
 
 struct fl_table {
-    _Atomic(void *) *chunks;   /* shape: directory; NULL where there is none yet */
-    uint32_t directory;        /* chunks at most */
-    uint32_t bits;             /* a chunk has 1 << bits rows */
-    size_t row;                /* bytes of a row */
-    _Atomic uint32_t used;     /* chunks published: 0 .. used-1 */
+    _Atomic(void *) *chunks; /* shape: directory; NULL where there is none yet */
+    uint32_t directory;      /* chunks at most */
+    uint32_t bits;           /* a chunk has 1 << bits rows */
+    size_t row;              /* bytes of a row */
+    _Atomic uint32_t used;   /* chunks published: 0 .. used-1 */
 };
 
 /* Returns 0 or FL_ENOMEM. `row` * (1 << bits) is a chunk's size in bytes; chunks are aligned to 64 bytes, or to their

@@ -1,8 +1,8 @@
 /*
  * task.h: something with a call stack of its own (a greenlet, a thread's own stack), and the sums of its group.
  *
- * A task belongs to one thread, which alone writes it, at switches only. Rows are read by others under their own version
- * (odd: being written); a parked task's row stands still, so reading it costs no retries.
+ * A task belongs to one thread, which alone writes it, at switches only. Rows are read by others under their own
+ * version (odd: being written); a parked task's row stands still, so reading it costs no retries.
  *
  * Times are closed: up to the last switch. The open part is read from the thread (thread.h) for a current task, and is
  * now - since for a parked one.
@@ -32,16 +32,16 @@ struct fl_task_sums {
 };
 
 /*
- * The call tree of one group on one thread. Its times are the sums of its nodes, so nothing here repeats them; these are
- * the counts of all tasks that were ever in it. One writer, each word by itself.
+ * The call tree of one group on one thread. Its times are the sums of its nodes, so nothing here repeats them; these
+ * are the counts of all tasks that were ever in it. One writer, each word by itself.
  */
 struct fl_tree {
     _Atomic uint32_t published; /* 1 once group, thread and root are right */
     uint32_t group, thread;     /* thread: index */
     struct fl_node *root;
     _Atomic uint64_t started, ended, switches;
-    _Atomic fl_ticks longest;   /* slice */
-    struct fl_tree *next;       /* owner: the thread's next tree */
+    _Atomic fl_ticks longest; /* slice */
+    struct fl_tree *next;     /* owner: the thread's next tree */
 };
 
 struct fl_task {
@@ -58,12 +58,12 @@ struct fl_task {
     struct fl_task_sums sums;
 
     /* Owner only. */
-    struct fl_node *at;        /* where it goes on */
-    struct fl_tree *tree;      /* where its time goes */
-    struct fl_task *next;      /* free list, or the queue of ended tasks */
-    void *key;                 /* the embedder's: which greenlet this is */
-    uint32_t overflow;         /* calls deeper than memory allowed, not in the tree */
-    uint32_t seeded_epoch;     /* the embedder's: session's epoch in which its stack was last told */
+    struct fl_node *at;    /* where it goes on */
+    struct fl_tree *tree;  /* where its time goes */
+    struct fl_task *next;  /* free list, or the queue of ended tasks */
+    void *key;             /* the embedder's: which greenlet this is */
+    uint32_t overflow;     /* calls deeper than memory allowed, not in the tree */
+    uint32_t seeded_epoch; /* the embedder's: session's epoch in which its stack was last told */
 };
 
 /* One consistent row, as a reader gets it. Times in ticks. */
@@ -88,8 +88,8 @@ static inline void fl__write_end(_Atomic uint64_t *version)
     atomic_store_explicit(version, atomic_load_explicit(version, memory_order_relaxed) + 1, memory_order_release);
 }
 
-/* Reader, between two tries: the owner is inside for some tens of nanoseconds, unless it was preempted there; then it may
- * need this processor. */
+/* Reader, between two tries: the owner is inside for some tens of nanoseconds, unless it was preempted there; then it
+ * may need this processor. */
 static inline void fl__read_again(unsigned *tries)
 {
     if (++*tries % 200 == 0)

@@ -56,8 +56,8 @@ struct fl_open fl_thread_open(const struct fl_thread *thread, const struct fl_th
         return open;
     fl_ticks interval = now - view->since;
     bool stopped = atomic_load_explicit(&thread->session->state, memory_order_acquire) != FL_SESSION_RUNNING;
-    uint64_t cpu_now = stopped ? atomic_load_explicit(&thread->stop_cpu, memory_order_acquire)
-                               : fl_cpu_clock_remote((int)view->tid);
+    uint64_t cpu_now =
+        stopped ? atomic_load_explicit(&thread->stop_cpu, memory_order_acquire) : fl_cpu_clock_remote((int)view->tid);
     /* Since the last reading of the kernel's clock up to the last event the thread was on the processor, but for what
      * was settled; that reading may also be a little younger than the event. */
     int64_t after_sync = (int64_t)(view->since - view->sync_ticks);

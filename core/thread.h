@@ -48,27 +48,27 @@ struct fl_thread {
     _Atomic uint64_t epoch;                /* session's epoch of the last event */
 
     /* The owner's, at each event too. */
-    struct fl_cpu_clock cpu;               /* sync_* are read by others, inside the version */
+    struct fl_cpu_clock cpu; /* sync_* are read by others, inside the version */
     struct fl_session *session;
-    uint32_t overflow;                     /* of the current task */
-    uint32_t below;                        /* frames below what is shown, on purpose: their ends are not unmatched */
-    uint32_t index;                        /* in the session's threads; ids on the wire are index + 1 */
+    uint32_t overflow; /* of the current task */
+    uint32_t below;    /* frames below what is shown, on purpose: their ends are not unmatched */
+    uint32_t index;    /* in the session's threads */
 
     /* Written at switches and slow events, inside the version. */
     _Alignas(64) _Atomic fl_ticks slice_blocked, slice_idle; /* `blocked`, `idle` as they were when the slice began */
-    _Atomic uint64_t stop_cpu;             /* its CPU time when the session was stopped; ns */
-    _Atomic uint64_t excluded_cpu;         /* CPU time while stopped that sync_cpu does not know of yet; ns */
-    fl_ticks longest_interval;             /* owner: of this slice, where no event came in between */
-    struct fl_node *longest_node;          /* owner: and where that was */
+    _Atomic uint64_t stop_cpu;                               /* its CPU time when the session was stopped; ns */
+    _Atomic uint64_t excluded_cpu; /* CPU time while stopped that sync_cpu does not know of yet; ns */
+    fl_ticks longest_interval;     /* owner: of this slice, where no event came in between */
+    struct fl_node *longest_node;  /* owner: and where that was */
 
     /* Identity. Changes only when an ended thread's slot is taken over, inside the version. */
-    _Atomic uint32_t id;                   /* counts up from 1 */
-    _Atomic uint32_t tid;                  /* of the system */
-    _Atomic uint32_t name;                 /* string id */
-    _Atomic uint32_t state;                /* enum fl_thread_state */
-    _Atomic uint32_t hub;                  /* task id of its hub, 0 where none is known */
-    _Atomic fl_ticks begin, end;           /* trace time; end 0 while it lives */
-    _Atomic fl_ticks before;               /* own times in the slot's nodes from threads that had it before */
+    _Atomic uint32_t id;         /* counts up from 1 */
+    _Atomic uint32_t tid;        /* of the system */
+    _Atomic uint32_t name;       /* string id */
+    _Atomic uint32_t state;      /* enum fl_thread_state */
+    _Atomic uint32_t hub;        /* task id of its hub, 0 where none is known */
+    _Atomic fl_ticks begin, end; /* trace time; end 0 while it lives */
+    _Atomic fl_ticks before;     /* own times in the slot's nodes from threads that had it before */
 
     /* Counts of what was shed; see session.h. */
     _Atomic uint64_t lost_events, lost_tasks, unmatched, displaced;
@@ -77,11 +77,11 @@ struct fl_thread {
 
     /* Owner only. */
     struct fl_node_maker maker;
-    struct fl_tree *trees;                 /* linked by next, newest first */
-    struct fl_tree *no_group;              /* that of group 0, where tasks begin */
-    struct fl_tree *free_trees;            /* rows of the chunk taken last */
+    struct fl_tree *trees;      /* linked by next, newest first */
+    struct fl_tree *no_group;   /* that of group 0, where tasks begin */
+    struct fl_tree *free_trees; /* rows of the chunk taken last */
     uint32_t free_tree_count;
-    struct fl_task *main;                  /* the thread's own stack */
+    struct fl_task *main; /* the thread's own stack */
     struct fl_task *free_tasks;
     struct fl_task *ended_first, *ended_last; /* queue, oldest first */
     uint32_t ended_count;
@@ -92,16 +92,16 @@ struct fl_thread_view {
     uint32_t id, tid, name, state, hub, index;
     fl_ticks begin, end;
     fl_ticks since, slice;
-    fl_ticks nodes_own;                    /* what the own times of all nodes of the slot add up to */
+    fl_ticks nodes_own; /* what the own times of all nodes of the slot add up to */
     const struct fl_node *node;
     fl_node_id node_id;
     fl_ticks own, node_blocked, node_idle; /* of `node`, or of the node that was asked for */
     const struct fl_task *task;
-    fl_ticks blocked, idle;                /* totals up to `since` */
-    fl_ticks slice_blocked, slice_idle;    /* of this slice, up to `since` */
+    fl_ticks blocked, idle;             /* totals up to `since` */
+    fl_ticks slice_blocked, slice_idle; /* of this slice, up to `since` */
     fl_ticks sync_ticks;
-    uint64_t sync_cpu;                     /* ns; with the CPU time while stopped added */
-    bool in_poll;                          /* the current task is the hub, in its poll */
+    uint64_t sync_cpu; /* ns; with the CPU time while stopped added */
+    bool in_poll;      /* the current task is the hub, in its poll */
 };
 
 /*

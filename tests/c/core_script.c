@@ -215,8 +215,8 @@ void check_times(const char *what, uint64_t cpu, uint64_t blocked, uint64_t idle
     if (cpu == wanted.cpu && blocked == wanted.blocked && idle == wanted.idle && waited == wanted.waited)
         return;
     print_error("%s\n", what);
-    print_error("  got    cpu %" PRIu64 " blocked %" PRIu64 " idle %" PRIu64 " waited %" PRIu64 "\n", cpu, blocked, idle,
-                waited);
+    print_error("  got    cpu %" PRIu64 " blocked %" PRIu64 " idle %" PRIu64 " waited %" PRIu64 "\n", cpu, blocked,
+                idle, waited);
     print_error("  wanted cpu %" PRIu64 " blocked %" PRIu64 " idle %" PRIu64 " waited %" PRIu64 "\n", wanted.cpu,
                 wanted.blocked, wanted.idle, wanted.waited);
     _fail(file, line);

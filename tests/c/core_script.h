@@ -5,8 +5,8 @@
  *     call("main"), busy(10), call("recv"), off(5), ret("recv");
  *     assert_times(node("main", "main/recv"), 1, .blocked = 5);
  *
- * One session, one shadow, one current thread, all in `script`. One tick is one nanosecond; the clocks move only where a
- * test says so. A test program that uses it links flcore_fake. Not for several OS threads.
+ * One session, one shadow, one current thread, all in `script`. One tick is one nanosecond; the clocks move only where
+ * a test says so. A test program that uses it links flcore_fake. Not for several OS threads.
  */
 #ifndef CORE_SCRIPT_H
 #define CORE_SCRIPT_H

@@ -61,7 +61,7 @@ struct naive_thread {
     uint64_t ends; /* tasks that have ended, ever */
 
     /* CPU. `cpu` is the clock; what was off the processor since the beginning is wall - cpu, the stops left out. */
-    uint64_t limit;      /* intervals shorter than this do not ask */
+    uint64_t limit; /* intervals shorter than this do not ask */
     uint64_t cpu, cpu_begin, cpu_at_stop, cpu_excluded;
     int64_t off_told;    /* how much of it is in some node */
     uint64_t asked_wall; /* at the last reading */

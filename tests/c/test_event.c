@@ -128,6 +128,38 @@ static void test_the_first_function_decides_the_group(void **state)
     assert_int_equal(group("")->started, 0);
 }
 
+/* GIVEN frames below what is shown, on purpose, THEN their returns are not unmatched; those of anything else are. */
+static void test_frames_below_what_is_shown(void **state)
+{
+    (void)state;
+    script_begin(NULL);
+    script.thread->below = 2;
+    call("main"), busy(1), ret("main"), busy(2);
+    ret("launcher"), busy(4), ret("runpy"), busy(8);
+    assert_int_equal((look(), script.shadow->lost.unmatched), 0);
+    assert_int_equal(script.thread->below, 0);
+    ret("stranger");
+    assert_int_equal((look(), script.shadow->lost.unmatched), 1);
+    assert_node(node("main", ""), 0, .cpu = 14);
+}
+
+/* GIVEN a call again, THEN the short way is taken: the child that was entered last is remembered. But not in group 0,
+ * where each first call has a group to find. */
+static void test_the_child_entered_last_is_remembered(void **state)
+{
+    (void)state;
+    script_begin(NULL);
+    const struct fl_node *root = script.thread->no_group->root;
+    call("main"), call("a");
+    const struct fl_node *a = atomic_load(&script.thread->node);
+    assert_ptr_equal(a->up->last_child, a);
+    assert_int_equal(root->last_child->function, FL_NO_FUNCTION);
+    ret("a"), call("b");
+    assert_ptr_not_equal(a->up->last_child, a);
+    ret("b"), call("a");
+    assert_ptr_equal(a->up->last_child, a);
+}
+
 /* How many nodes fit: the root of group 0, the root of the group, and `functions` below it. */
 static struct fl_session_options room_for(uint64_t functions)
 {
@@ -204,7 +236,8 @@ static void test_each_task_has_its_own_overflow(void **state)
     assert_int_equal(script.shadow->lost.unmatched, 0);
 }
 
-/* GIVEN a stack that is not known any more, THEN time goes to the root until it is told anew, and old frames are gone. */
+/* GIVEN a stack that is not known any more, THEN time goes to the root until it is told anew, and old frames are gone.
+ */
 static void test_a_forgotten_stack_is_told_again(void **state)
 {
     (void)state;
@@ -222,7 +255,8 @@ static void test_a_forgotten_stack_is_told_again(void **state)
     assert_int_equal(script.shadow->lost.unmatched, 0);
 }
 
-/* GIVEN a CPU clock that runs ahead of wall for a while, THEN nothing is clamped away: the sums are right in the end. */
+/* GIVEN a CPU clock that runs ahead of wall for a while, THEN nothing is clamped away: the sums are right in the end.
+ */
 static void test_a_negative_remainder_is_carried(void **state)
 {
     (void)state;
@@ -289,7 +323,8 @@ static void test_a_counter_that_steps_back_at_a_switch_costs_nothing(void **stat
     assert_sums(task(2), .cpu = 2);
 }
 
-/* GIVEN intervals shorter than the limit, THEN they are all cpu without asking, and the next that asks makes it right. */
+/* GIVEN intervals shorter than the limit, THEN they are all cpu without asking, and the next that asks makes it right.
+ */
 static void test_a_short_interval_is_all_cpu(void **state)
 {
     (void)state;
@@ -315,6 +350,8 @@ int main(void)
         TEST(test_a_return_finds_its_frame),
         TEST(test_an_unknown_return_is_ignored),
         TEST(test_the_first_function_decides_the_group),
+        TEST(test_frames_below_what_is_shown),
+        TEST(test_the_child_entered_last_is_remembered),
         TEST(test_without_room_time_stays_with_the_nearest_node),
         TEST(test_without_room_for_a_group_time_stays_in_group_0),
         TEST(test_without_room_for_the_entry_time_stays_in_the_root),

@@ -123,10 +123,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(name, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_each_row_once),
-        TEST(test_unknown_ids_are_zeros),
-        TEST(test_a_row_of_zeros),
-        TEST(test_many_rows_up_to_the_limit),
+        TEST(test_each_row_once),        TEST(test_unknown_ids_are_zeros),
+        TEST(test_a_row_of_zeros),       TEST(test_many_rows_up_to_the_limit),
         TEST(test_writers_and_a_reader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

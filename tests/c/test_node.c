@@ -187,9 +187,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(name, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_a_path_is_one_node), TEST(test_the_sentinel_is_nobodys_child),
-        TEST(test_ids_and_addresses),  TEST(test_threads_do_not_share_chunks),
-        TEST(test_the_budget_holds),   TEST(test_a_wide_tree),
+        TEST(test_a_path_is_one_node),        TEST(test_the_sentinel_is_nobodys_child),
+        TEST(test_ids_and_addresses),         TEST(test_threads_do_not_share_chunks),
+        TEST(test_the_budget_holds),          TEST(test_a_wide_tree),
         TEST(test_published_nodes_are_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /*
- * What happens while a reader reads: the session goes on between its steps, one scripted interleaving after another. Each
- * picture must add up; what happened in between may be missing from it, what was before may not.
+ * What happens while a reader reads: the session goes on between its steps, one scripted interleaving after another.
+ * Each picture must add up; what happened in between may be missing from it, what was before may not.
  *
  * In the script the clocks stand still while the reader works, so that nothing can be excused with the time it took.
  */
@@ -34,8 +34,8 @@ static void look_while(int step, void (*happens)(void))
     assert_null(what); /* it did happen */
 }
 
-/* The own times of all nodes of the driven thread, and the thread's and its tasks' totals: all the same. A wait that ends
- * during the look may be missing from its node (shadow.h), `quiet` means that none did. */
+/* The own times of all nodes of the driven thread, and the thread's and its tasks' totals: all the same. A wait that
+ * ends during the look may be missing from its node (shadow.h), `quiet` means that none did. */
 static void assert_adds_up(uint64_t wall, bool quiet)
 {
     const struct fl_shadow *shadow = script.shadow;
@@ -73,8 +73,9 @@ static void leave_and_enter_new_ones(void)
 
 static void switch_away(void)
 {
-    to(atomic_load(&script.thread->task) == script.thread->main ? (struct fl_task *)fl_table_row(&script.session->tasks, 1)
-                                                                : script.thread->main);
+    to(atomic_load(&script.thread->task) == script.thread->main
+           ? (struct fl_task *)fl_table_row(&script.session->tasks, 1)
+           : script.thread->main);
 }
 
 static void switch_there_and_back(void)
@@ -87,8 +88,8 @@ static void other_waits_elsewhere(void)
     switch_away(), call("elsewhere"), switch_away();
 }
 
-static const int steps[] = {FL__ROOM_MADE, FL__FIRST_VIEWS, FL__NODES_SCANNED, FL__THREAD_VIEWED, FL__THREADS_READ,
-                            FL__TASKS_READ};
+static const int steps[] = {FL__ROOM_MADE,     FL__FIRST_VIEWS,  FL__NODES_SCANNED,
+                            FL__THREAD_VIEWED, FL__THREADS_READ, FL__TASKS_READ};
 enum { STEPS = sizeof steps / sizeof *steps };
 
 /* Two tasks; the first is current in main/a with 40 ns open, the second has been parked in job/park for 47 ns. */
@@ -305,8 +306,8 @@ static void held_while_refreshing(_Atomic uint64_t *held_version)
     pthread_join(reader, NULL);
 }
 
-/* GIVEN a writer that loses its processor in the middle of a write, THEN the reader waits for it, and neither a task nor
- * a thread seems to be gone meanwhile. */
+/* GIVEN a writer that loses its processor in the middle of a write, THEN the reader waits for it, and neither a task
+ * nor a thread seems to be gone meanwhile. */
 static void test_a_writer_that_is_taken_away_in_a_write(void **state)
 {
     (void)state;

@@ -199,8 +199,8 @@ static void test_group_sums_are_sums_of_nodes(void **state)
     }
 }
 
-/* GIVEN a tree of several chunks that grows from look to look, THEN every node is there, below its parent, with a larger
- * id and the group and thread of its parent. */
+/* GIVEN a tree of several chunks that grows from look to look, THEN every node is there, below its parent, with a
+ * larger id and the group and thread of its parent. */
 static void test_a_tree_that_grows(void **state)
 {
     (void)state;
@@ -273,16 +273,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(name, script_end)
     const struct CMUnitTest tests[] = {
-        TEST(test_the_first_picture),
-        TEST(test_only_what_changed_has_the_new_version),
-        TEST(test_calls_and_waits_are_changes),
-        TEST(test_open_time_is_a_change),
-        TEST(test_nothing_new_is_no_version),
-        TEST(test_names_and_slices_are_changes),
-        TEST(test_a_row_that_changes_hands),
-        TEST(test_group_sums_are_sums_of_nodes),
-        TEST(test_a_tree_that_grows),
-        TEST(test_time_does_not_go_back_with_the_rate),
+        TEST(test_the_first_picture),           TEST(test_only_what_changed_has_the_new_version),
+        TEST(test_calls_and_waits_are_changes), TEST(test_open_time_is_a_change),
+        TEST(test_nothing_new_is_no_version),   TEST(test_names_and_slices_are_changes),
+        TEST(test_a_row_that_changes_hands),    TEST(test_group_sums_are_sums_of_nodes),
+        TEST(test_a_tree_that_grows),           TEST(test_time_does_not_go_back_with_the_rate),
         TEST(test_a_session_without_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -251,7 +251,8 @@ static void test_too_few_looks_say_nothing(void **state)
     assert_node_is(last_slice(1)->node, "main", "main");
 }
 
-/* GIVEN looks into an earlier slice of the same thread, or into the hub's poll, THEN they say nothing about this one. */
+/* GIVEN looks into an earlier slice of the same thread, or into the hub's poll, THEN they say nothing about this one.
+ */
 static void test_looks_belong_to_their_slice(void **state)
 {
     (void)state;

@@ -149,7 +149,8 @@ static void *read_strings(void *arg)
     return NULL;
 }
 
-/* GIVEN several writers of the same strings and a reader, THEN each string is there once, and whole from the beginning. */
+/* GIVEN several writers of the same strings and a reader, THEN each string is there once, and whole from the beginning.
+ */
 static void test_writers_and_a_reader(void **state)
 {
     (void)state;
@@ -171,9 +172,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_each_string_once),     TEST(test_unknown_ids_are_empty),
-        TEST(test_bytes_are_bytes),      TEST(test_strings_are_copied),
-        TEST(test_long_strings_are_cut), TEST(test_many_strings_up_to_the_bound),
+        TEST(test_each_string_once),     TEST(test_unknown_ids_are_empty), TEST(test_bytes_are_bytes),
+        TEST(test_strings_are_copied),   TEST(test_long_strings_are_cut),  TEST(test_many_strings_up_to_the_bound),
         TEST(test_writers_and_a_reader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,7 +120,8 @@ static void test_a_hub_is_idle_in_its_entry_function_only(void **state)
     assert_sums(group("run"), .cpu = 11, .blocked = 40, .idle = 100);
 }
 
-/* GIVEN a task that turns out to be the hub while it is deep inside, THEN its entry function is its poll from then on. */
+/* GIVEN a task that turns out to be the hub while it is deep inside, THEN its entry function is its poll from then on.
+ */
 static void test_a_hub_that_is_found_late(void **state)
 {
     (void)state;
@@ -141,8 +142,8 @@ static void test_a_hub_that_is_found_late(void **state)
     assert_int_equal(thread()->hub, 3);
 }
 
-/* GIVEN a hub whose stack is told anew, or that is entered a second time, THEN its entry function is its poll still, and
- * the reader's open interval agrees with what the thread writes in the end. */
+/* GIVEN a hub whose stack is told anew, or that is entered a second time, THEN its entry function is its poll still,
+ * and the reader's open interval agrees with what the thread writes in the end. */
 static void test_a_hub_that_is_entered_again(void **state)
 {
     (void)state;

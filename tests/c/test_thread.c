@@ -1,4 +1,5 @@
-/* Threads: their beginnings and ends, their slots, and the identities between their numbers and those of their tasks. */
+/* Threads: their beginnings and ends, their slots, and the identities between their numbers and those of their tasks.
+ */
 #include "core_script.h"
 
 static uint64_t wall_of(const struct fl_shadow_thread *row)
@@ -27,8 +28,8 @@ static void test_who_a_thread_is(void **state)
     assert_int_equal(task(2)->thread, 2);
 }
 
-/* GIVEN several threads that run in turns, THEN each one's tree, tasks and times are its own, and each one's wall time is
- * cpu + blocked + idle, however it was spent. */
+/* GIVEN several threads that run in turns, THEN each one's tree, tasks and times are its own, and each one's wall time
+ * is cpu + blocked + idle, however it was spent. */
 static void test_threads_are_apart(void **state)
 {
     (void)state;
@@ -56,8 +57,8 @@ static void test_threads_are_apart(void **state)
     assert_int_equal(node("main", "main")->thread, 2);
 }
 
-/* GIVEN a script with everything in it, THEN at every moment: a task's four times are its lifetime, a thread's three are
- * its wall time and the sum over its nodes. */
+/* GIVEN a script with everything in it, THEN at every moment: a task's four times are its lifetime, a thread's three
+ * are its wall time and the sum over its nodes. */
 static void identities_hold(void)
 {
     look();
@@ -166,7 +167,8 @@ static void test_detach_ends_nobody_elses_tasks(void **state)
 }
 
 /* GIVEN more ended threads than are kept, THEN a new one takes over the slot of the one that ended first: with an id of
- * its own, times from 0, and the rows of the old one and of its tasks deleted. Its tree goes on where the old one was. */
+ * its own, times from 0, and the rows of the old one and of its tasks deleted. Its tree goes on where the old one was.
+ */
 static void test_slots_are_taken_over(void **state)
 {
     (void)state;

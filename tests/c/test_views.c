@@ -1,6 +1,6 @@
 /*
- * Single views, as fast as a reader can take them, of a writer that never rests. The writer's clocks are scripted, so that
- * every relation between the words of one version is exact: a view that mixes two versions cannot go unseen.
+ * Single views, as fast as a reader can take them, of a writer that never rests. The writer's clocks are scripted, so
+ * that every relation between the words of one version is exact: a view that mixes two versions cannot go unseen.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -196,7 +196,8 @@ static void test_switches(void **state)
     watch(switch_tasks, is_one_switch, NULL);
 }
 
-/* GIVEN tasks that are switched, end and give their rows to others, THEN a view of a row is of one task at one moment. */
+/* GIVEN tasks that are switched, end and give their rows to others, THEN a view of a row is of one task at one moment.
+ */
 static void test_tasks(void **state)
 {
     (void)state;
