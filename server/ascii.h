@@ -5,9 +5,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-static inline char fl_ascii_lower(char c)
+static inline unsigned char fl_ascii_lower(char c)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    unsigned char byte = (unsigned char)c;
+    return byte >= 'A' && byte <= 'Z' ? byte | 0x20u : byte;
 }
 
 static inline bool fl_ascii_begins_with(const char *text, const char *start)

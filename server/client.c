@@ -1,7 +1,10 @@
 #include "client.h"
 #include "message.h"
 
-enum { QUEUE_FULL = FL_CLIENT_QUEUE / 2 }; /* a request is answered with two messages at most */
+enum {
+    QUEUE_PLACES = FL_CLIENT_QUEUE + 1,
+    QUEUE_FULL = FL_CLIENT_QUEUE / 2, /* no more is read until the client has */
+};
 
 #define NS_PER_S      1000000000.0
 #define PERIOD_MIN_NS ((uint64_t)(NS_PER_S / FL_RATE_MAX))
@@ -15,7 +18,7 @@ void fl_client_fini(struct fl_client *client)
 {
     fl_buffer_fini(&client->in);
     fl_buffer_fini(&client->head);
-    for (unsigned i = 0; i < FL_CLIENT_QUEUE; i++)
+    for (unsigned i = 0; i < QUEUE_PLACES; i++)
         fl_buffer_fini(&client->queue[i]);
     fl_picture_release(client->picture);
     *client = (struct fl_client){0};
@@ -35,18 +38,20 @@ void fl_client_turn_away(struct fl_client *client)
 }
 
 /*
- * A place for one more short message, empty; client->seq is its number. There is one: fl_client_wants_input() keeps
- * requests out in time.
+ * A place for one more short message, empty; client->seq is its number. Where the queue is full, the message is written
+ * into the free place and never sent: the client asks on and on and does not listen, though it is not read from any
+ * more (fl_client_wants_input()), so it is closed.
  */
 static struct fl_buffer *enqueue(struct fl_client *client)
 {
-    struct fl_buffer *message = &client->queue[(client->queue_first + client->queue_count) % FL_CLIENT_QUEUE];
-    if (client->queue_count < FL_CLIENT_QUEUE)
-        client->queue_count++;
-    else
-        close_with(client, FL_CLOSE_POLICY); /* it asks on and on and never listens */
+    struct fl_buffer *message = &client->queue[(client->queue_first + client->queue_count) % QUEUE_PLACES];
     fl_buffer_clear(message);
-    client->seq++;
+    if (client->queue_count < FL_CLIENT_QUEUE) {
+        client->queue_count++;
+        client->seq++;
+    } else {
+        close_with(client, FL_CLOSE_POLICY);
+    }
     return message;
 }
 
@@ -237,7 +242,7 @@ static void begin_queued(struct fl_client *client)
     }
     client->head = *queued;
     *queued = empty;
-    client->queue_first = (client->queue_first + 1) % FL_CLIENT_QUEUE;
+    client->queue_first = (client->queue_first + 1) % QUEUE_PLACES;
     client->queue_count--;
     client->sending = true;
 }

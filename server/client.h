@@ -53,7 +53,7 @@ struct fl_client {
     uint64_t due;    /* when the next may be */
     bool update_due; /* that time has come */
 
-    struct fl_buffer queue[FL_CLIENT_QUEUE]; /* ring of short messages */
+    struct fl_buffer queue[FL_CLIENT_QUEUE + 1]; /* ring of short messages; one place is always free */
     unsigned queue_first, queue_count;
 
     struct fl_buffer head;      /* of the message that is being sent: first this, */

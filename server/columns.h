@@ -43,8 +43,8 @@ struct fl_pick {
 
 static inline void fl_picks_add(struct fl_picks *picks, uint32_t id, const void *row)
 {
-    const struct fl_pick pick = {.row = row, .id = id};
-    fl_buffer_add(&picks->bytes, &pick, sizeof pick);
+    const struct fl_pick added = {.row = row, .id = id};
+    fl_buffer_add(&picks->bytes, &added, sizeof added);
 }
 
 static inline size_t fl_picks_count(const struct fl_picks *picks)

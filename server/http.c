@@ -59,15 +59,20 @@ static int write_headers(struct lws *wsi, unsigned code, const char *type, size_
 /* A refusal in one line of text. The connection is closed behind it: -1. */
 static int refuse(struct lws *wsi, unsigned code, const char *text)
 {
-    unsigned char body[LWS_PRE + HEADER_VALUE_MAX];
-    size_t size = strlen(text);
+    struct fl_buffer body = {0};
 
-    if (write_headers(wsi, code, "text/plain; charset=utf-8", size) != 0)
+    if (write_headers(wsi, code, "text/plain; charset=utf-8", strlen(text)) != 0)
         return -1;
     if (lws_hdr_total_length(wsi, WSI_TOKEN_HEAD_URI) > 0)
         return -1;
-    memcpy(body + LWS_PRE, text, size);
-    lws_write(wsi, body + LWS_PRE, size, LWS_WRITE_HTTP_FINAL);
+    /* The library writes into the LWS_PRE bytes before. */
+    if (fl_buffer_reserve(&body, LWS_PRE)) {
+        body.length = LWS_PRE;
+        fl_buffer_text(&body, text);
+    }
+    if (!body.failed)
+        lws_write(wsi, body.data + LWS_PRE, strlen(text), LWS_WRITE_HTTP_FINAL);
+    fl_buffer_fini(&body);
     return -1;
 }
 
@@ -116,7 +121,7 @@ static int send_more(struct lws *wsi, struct fl_http_request *request, struct fl
     enum lws_write_protocol how = size == left ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP;
 
     /* The library writes into what it is given, and the page is constant. */
-    if (size > 0)
+    if (file->data)
         memcpy(server->chunk + LWS_PRE, file->data + request->sent, size);
     if (lws_write(wsi, server->chunk + LWS_PRE, size, how) < (int)size)
         return -1;

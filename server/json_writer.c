@@ -6,25 +6,32 @@ static const char pairs[] = "000102030405060708091011121314151617181920212223242
                             "44546474849505152535455565758596061626364656667686970717273747576777879808182838485868788"
                             "8990919293949596979899";
 
+static unsigned length_of(uint64_t value)
+{
+    unsigned length = 1;
+
+    for (; value >= 10000; value /= 10000)
+        length += 4;
+    return length + (value >= 10) + (value >= 100) + (value >= 1000);
+}
+
 unsigned char *fl_json_digits(unsigned char *at, uint64_t value)
 {
-    unsigned char text[FL_JSON_INTEGER_MAX];
-    unsigned char *first = text + sizeof text;
-
+    if (value < 10) { /* most of a profile's numbers */
+        *at = (unsigned char)('0' + value);
+        return at + 1;
+    }
+    unsigned char *end = at + length_of(value), *last = end;
     while (value >= 100) {
-        first -= 2;
-        memcpy(first, &pairs[value % 100 * 2], 2);
+        last -= 2;
+        memcpy(last, &pairs[value % 100 * 2], 2);
         value /= 100;
     }
-    if (value >= 10) {
-        first -= 2;
-        memcpy(first, &pairs[value * 2], 2);
-    } else {
-        *--first = (unsigned char)('0' + value);
-    }
-    size_t length = (size_t)(text + sizeof text - first);
-    memcpy(at, first, length);
-    return at + length;
+    if (value >= 10)
+        memcpy(last - 2, &pairs[value * 2], 2);
+    else
+        last[-1] = (unsigned char)('0' + value);
+    return end;
 }
 
 void fl_json_unsigned(struct fl_buffer *buffer, uint64_t value)

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define NS_PER_S  1000000000u
 #define NS_PER_MS 1000000u
 #define NS_PER_US 1000u
 
@@ -192,8 +193,7 @@ static void set_alarm(struct fl_server *server, uint64_t now)
 
 static void sleep_until(uint64_t due)
 {
-    const struct timespec at = {.tv_sec = (time_t)(due / (1000u * NS_PER_MS)),
-                                .tv_nsec = (long)(due % (1000u * NS_PER_MS))};
+    const struct timespec at = {.tv_sec = (time_t)(due / NS_PER_S), .tv_nsec = (long)(due % NS_PER_S)};
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
 }
 

@@ -1,4 +1,5 @@
-/* server_private.h: the server, as its own files see it. Everything but the atomics and `thread` belongs to its thread. */
+/* server_private.h: the server, as its own files see it. Everything but the atomics and `thread` belongs to its thread.
+ */
 #ifndef FL_SERVER_PRIVATE_H
 #define FL_SERVER_PRIVATE_H
 

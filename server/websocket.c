@@ -51,12 +51,11 @@ static const char *reason_of(unsigned code)
 
 static void close_with(struct lws *wsi, unsigned code)
 {
-    unsigned char text[64];
-    const char *reason = reason_of(code);
-    size_t length = strlen(reason);
+    struct fl_buffer reason = {0}; /* the library wants bytes that it could write to */
 
-    memcpy(text, reason, length);
-    lws_close_reason(wsi, (enum lws_close_status)code, text, length);
+    fl_buffer_text(&reason, reason_of(code));
+    lws_close_reason(wsi, (enum lws_close_status)code, reason.data, reason.length);
+    fl_buffer_fini(&reason);
 }
 
 /* The socket takes more. Returns -1 to close. */

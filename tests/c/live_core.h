@@ -1,6 +1,6 @@
 /*
- * live_core.h: a session with a real thread in it, for tests of the server: calls, switches and blocks for as long as it
- * is told to.
+ * live_core.h: a session with a real thread in it, for tests of the server: calls, switches and blocks for as long as
+ * it is told to.
  */
 #ifndef LIVE_CORE_H
 #define LIVE_CORE_H

@@ -6,12 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED
+/* Which sanitizers, asked in gcc's way and clang's. */
+#ifndef __has_feature
+#define __has_feature(feature) 0
 #endif
+#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
+#define THREAD_SANITIZED
 #endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(THREAD_SANITIZED) || defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
 #define SANITIZED
 #endif
 

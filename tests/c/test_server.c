@@ -79,8 +79,8 @@ static void test_the_page_is_served(void **state)
     static const char *const wanted[] = {
         "content-type: text/html; charset=utf-8\r\n",
         "content-length: 12\r\n",
-        "content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-        "img-src 'self' data:; worker-src 'self'",
+        "content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src",
+        "; img-src 'self' data:; worker-src 'self'; ",
         "x-content-type-options: nosniff\r\n",
         "referrer-policy: no-referrer\r\n",
         "cross-origin-resource-policy: same-origin\r\n",
@@ -205,8 +205,8 @@ static void test_a_client_is_told_what_happens(void **state)
     }
     const char *id;
     json_t *node;
-    json_object_foreach(json_object_get(picture, "nodes"), id, node)
-        calls += json_integer_value(json_object_get(node, "calls"));
+    json_object_foreach(json_object_get(picture, "nodes"), id, node) calls +=
+        json_integer_value(json_object_get(node, "calls"));
     assert_true(calls > 500);
     json_decref(picture);
     response = ws_request(&ws, "disconnect", NULL);
@@ -300,11 +300,11 @@ static void test_broken_frames(void **state)
         const char *bytes;
         size_t length;
     } cases[] = {
-        {"\xc1\x80\x01\x02\x03\x04", 6},                        /* reserved bit */
-        {"\x83\x80\x01\x02\x03\x04", 6},                        /* unknown opcode */
-        {"\x80\x80\x01\x02\x03\x04", 6},                        /* continues nothing */
-        {"\x89\xfe\x00\x7e\x01\x02\x03\x04", 8},                /* ping of 126 bytes */
-        {"\x09\x80\x01\x02\x03\x04", 6},                        /* ping in pieces */
+        {"\xc1\x80\x01\x02\x03\x04", 6},                          /* reserved bit */
+        {"\x83\x80\x01\x02\x03\x04", 6},                          /* unknown opcode */
+        {"\x80\x80\x01\x02\x03\x04", 6},                          /* continues nothing */
+        {"\x89\xfe\x00\x7e\x01\x02\x03\x04", 8},                  /* ping of 126 bytes */
+        {"\x09\x80\x01\x02\x03\x04", 6},                          /* ping in pieces */
         {"\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x02", 12}, /* 2^64-1 bytes */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

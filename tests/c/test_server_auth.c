@@ -45,7 +45,7 @@ static void test_only_the_token_is_the_token(void **state)
 static void test_hosts(void **state)
 {
     (void)state;
-    static const char *const good[] = {"localhost", "localhost:1",  "LocalHost:8080",   "127.0.0.1",
+    static const char *const good[] = {"localhost", "localhost:1", "LocalHost:8080", "127.0.0.1",
                                        "[::1]",     "[::1]:65535", "127.0.0.1:9123"};
     static const char *const bad[] = {"",
                                       "evil.example",

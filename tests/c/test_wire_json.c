@@ -67,7 +67,7 @@ static void test_integers(void **state)
     static const struct {
         uint64_t value;
         const char *text;
-    } cases[] = {{0, "0"},   {9, "9"},     {10, "10"},      {99, "99"},
+    } cases[] = {{0, "0"},     {9, "9"},     {10, "10"},       {99, "99"},
                  {100, "100"}, {101, "101"}, {65536, "65536"}, {UINT64_MAX, "18446744073709551615"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fl_buffer buffer = {0};
@@ -111,9 +111,9 @@ static void test_strings(void **state)
         {"\xe2\x82", 2, "\"" BAD "\""},
         {"\xe2\x82z", 3, "\"" BAD "z\""},
         {"\xf0\x9f\x98", 3, "\"" BAD "\""},
-        {"\xc0\xaf", 2, "\"" BAD BAD "\""},             /* overlong "/" */
-        {"\xe0\x80\xaf", 3, "\"" BAD BAD BAD "\""},     /* overlong */
-        {"\xed\xa0\x80", 3, "\"" BAD BAD BAD "\""},     /* surrogate, as surrogateescape makes them */
+        {"\xc0\xaf", 2, "\"" BAD BAD "\""},                 /* overlong "/" */
+        {"\xe0\x80\xaf", 3, "\"" BAD BAD BAD "\""},         /* overlong */
+        {"\xed\xa0\x80", 3, "\"" BAD BAD BAD "\""},         /* surrogate, as surrogateescape makes them */
         {"\xf4\x90\x80\x80", 4, "\"" BAD BAD BAD BAD "\""}, /* past U+10FFFF */
         {"\xf5\x80", 2, "\"" BAD BAD "\""},
         {"\xf4\x8f\xbf\xbf", 4, "\"\xf4\x8f\xbf\xbf\""},
@@ -143,8 +143,7 @@ static void test_random_strings_are_valid_json(void **state)
         struct fl_buffer buffer = {0};
         fl_json_string(&buffer, text, length);
         json_error_t error;
-        json_t *parsed =
-            json_loadb((const char *)buffer.data, buffer.length, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
+        json_t *parsed = json_loadb((const char *)buffer.data, buffer.length, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
         assert_non_null(parsed);
         json_t *same = json_stringn(text, length); /* NULL where it is not valid */
         if (same)

@@ -163,8 +163,7 @@ static void set_session(json_t *message)
 {
     json_t *session = json_object_get(json_object_get(message, "body"), "flamelet"), *value;
     const char *name;
-    json_object_foreach(session, name, value)
-        json_object_set_new(session, name, json_integer(json_typeof(value)));
+    json_object_foreach(session, name, value) json_object_set_new(session, name, json_integer(json_typeof(value)));
 }
 
 static json_t *next_message(struct fl_client *client, struct fl_service *service, uint64_t now)
@@ -337,8 +336,7 @@ static void test_bad_requests(void **state)
                 fail_msg("%s: got error %lld", text(entry, "name"),
                          (long long)json_integer_value(json_object_get(error, "id")));
             if (!strstr(text(error, "format"), text(entry, "names")))
-                fail_msg("%s: %s is not in \"%s\"", text(entry, "name"), text(entry, "names"),
-                         text(error, "format"));
+                fail_msg("%s: %s is not in \"%s\"", text(entry, "name"), text(entry, "names"), text(error, "format"));
             assert_true(json_equal(json_object_get(said, "request_seq"), json_object_get(sent, "seq")));
             assert_true(json_is_false(json_object_get(said, "success")));
             assert_true(json_is_boolean(json_object_get(error, "showUser")));

@@ -110,12 +110,12 @@ static void apply_names(json_t *picture, const json_t *body)
         assert_int_equal(json_integer_value(json_object_get(functions, "first")), json_array_size(known));
         size_t count = json_array_size(json_object_get(columns, "name"));
         for (size_t i = 0; i < count; i++)
-            json_array_append_new(
-                known, json_pack("{sOsOsOsOsO}", "name", json_array_get(json_object_get(columns, "name"), i),
-                                 "qualname", json_array_get(json_object_get(columns, "qualname"), i), "file",
-                                 json_array_get(json_object_get(columns, "file"), i), "line",
-                                 json_array_get(json_object_get(columns, "line"), i), "kind",
-                                 json_array_get(json_object_get(columns, "kind"), i)));
+            json_array_append_new(known,
+                                  json_pack("{sOsOsOsOsO}", "name", json_array_get(json_object_get(columns, "name"), i),
+                                            "qualname", json_array_get(json_object_get(columns, "qualname"), i), "file",
+                                            json_array_get(json_object_get(columns, "file"), i), "line",
+                                            json_array_get(json_object_get(columns, "line"), i), "kind",
+                                            json_array_get(json_object_get(columns, "kind"), i)));
     }
 }
 

@@ -123,7 +123,7 @@ char *http_exchange(uint16_t port, const char *request)
 int http_status(const char *answer)
 {
     /* lws answers 1.0 where it had not yet looked at the request's version. */
-    return strncmp(answer, "HTTP/1.", 7) == 0 && strlen(answer) > 9 ? atoi(answer + 9) : 0;
+    return strncmp(answer, "HTTP/1.", 7) == 0 && answer[7] && answer[8] ? atoi(answer + 9) : 0;
 }
 
 int ws_open(struct ws *ws, uint16_t port, const char *path, const char *headers)

@@ -12,12 +12,12 @@
 
 struct ws {
     int fd;
-    bool silent; /* answers no ping and no close */
+    bool silent;         /* answers no ping and no close */
     unsigned close_code; /* of the close frame that came; 0: none */
-    bool gone; /* the connection has ended */
-    unsigned char *in; /* what has arrived and was not yet taken */
+    bool gone;           /* the connection has ended */
+    unsigned char *in;   /* what has arrived and was not yet taken */
     size_t length, room;
-    uint32_t seq; /* of the last request */
+    uint32_t seq;  /* of the last request */
     size_t frames; /* data frames that came */
 };
 

@@ -1,0 +1,20 @@
+# The wire protocol and the server; included by CMakeLists.txt.
+fl_library(wire_reader wire_reader.c)
+target_link_libraries(wire_reader PUBLIC flwire PkgConfig::CMOCKA)
+fl_library(ws_client ws_client.c)
+target_link_libraries(ws_client PUBLIC flwire PkgConfig::CMOCKA)
+fl_library(live_core live_core.c process.c)
+target_link_libraries(live_core PUBLIC flcore PkgConfig::CMOCKA)
+
+# With scripted clocks.
+fl_c_test(test_wire_json flwire)
+fl_c_test(test_wire wire_reader core_script)
+fl_c_test(test_wire_vectors wire_reader flcore_fake)
+target_compile_definitions(test_wire_vectors PRIVATE FL_VECTORS="${PROJECT_SOURCE_DIR}/tests/vectors")
+fl_c_test(test_server_auth flwire)
+fl_c_test(test_server_client flwire core_script)
+fl_c_test(test_server_request flwire)
+
+# Over a real network, with a real thread that is watched.
+fl_c_test(test_server flserver wire_reader ws_client live_core)
+fl_c_test(test_server_life flserver ws_client live_core)
