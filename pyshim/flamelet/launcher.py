@@ -13,6 +13,7 @@ import sys
 # Where the interpreter itself takes the loaders of a script from.
 from _frozen_importlib_external import SourceFileLoader, SourcelessFileLoader
 from collections.abc import Callable
+from contextlib import suppress
 from types import CodeType, ModuleType, TracebackType
 from typing import Any, NamedTuple, cast
 
@@ -198,7 +199,7 @@ def _call_hook(
 ) -> None:
     """Call the program's hook; where there is none, or it fails, do and say what the interpreter would."""
     if hook is None:
-        sys.stderr.write("sys.excepthook is missing\n")
+        _tell("sys.excepthook is missing\n")
         sys.__excepthook__(kind, value, traceback)
         return
     try:
@@ -208,10 +209,19 @@ def _call_hook(
     except BaseException as error:
         # The first entry is that of this function.
         error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
-        sys.stderr.write("Error in sys.excepthook:\n")
+        _tell("Error in sys.excepthook:\n")
         sys.__excepthook__(type(error), error, error.__traceback__)
-        sys.stderr.write("\nOriginal exception was:\n")
+        _tell("\nOriginal exception was:\n")
         sys.__excepthook__(kind, value, traceback)
+
+
+def _tell(text: str) -> None:
+    """Write to the program's standard error as the interpreter does, that is to the file itself where it has none."""
+    try:
+        sys.stderr.write(text)
+    except Exception:
+        with suppress(OSError):
+            os.write(2, text.encode())
 
 
 def _check_module(name: str) -> None:

@@ -293,7 +293,7 @@ def _groups(picture: Picture, index: Mapping[int, int]) -> tuple[tuple[Group, ..
 
 def _task(picture: Picture, number: int, task: TaskRow, group_index: Mapping[int, int]) -> Task:
     open_wait = _since(picture, task.since) if task.state == TaskRow.PARKED else 0
-    group = picture.groups.get(task.group)
+    group, thread = picture.groups.get(task.group), picture.threads.get(task.thread)
     return Task(
         id=number,
         name=picture.string(task.name),
@@ -309,7 +309,8 @@ def _task(picture: Picture, number: int, task: TaskRow, group_index: Mapping[int
         longest=_seconds(task.longest),
         wait=picture.string(task.wait) if task.state == TaskRow.PARKED else "",
         group=group_index.get(task.group, -1),
-        hub=task.hub != 0,
+        # The thread's word counts too: a task may turn out to be a hub later.
+        hub=task.hub != 0 or (thread is not None and thread.hub == number),
     )
 
 

@@ -86,7 +86,8 @@ def fit_function(qualname: str, file: str, line: int, columns: int) -> str:
     rest of a long place, the end of the name; the line number stays."""
     name = printable(qualname) or "(no name)"
     where = place(file, line)
-    while width(name) + 2 + width(where) > columns and "/" in where:
+    # __init__.py alone would say nothing.
+    while width(name) + 2 + width(where) > columns and "/" in where.partition("/__")[0]:
         where = where.partition("/")[2]
     while width(name) + 2 + width(where) > columns and "." in name.strip("."):
         name = name.partition(".")[2]

@@ -109,6 +109,12 @@ PROGRAMS = {
         raise ValueError("x")
         """,
     "hook-missing": "import sys; del sys.excepthook; raise ValueError('x')",
+    "hook-fails-in-silence": """
+        import sys
+        sys.excepthook = lambda *args: 1 / 0
+        sys.stderr = None
+        print("x"); raise ValueError("x")
+        """,
     "hook-exits": "import sys; sys.excepthook = lambda *a: sys.exit(5); raise ValueError('x')",
     "thread-error": """
         import threading

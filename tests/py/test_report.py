@@ -264,6 +264,8 @@ def test_places_are_cut_from_the_left() -> None:
     assert fit_function(*parts, 30) == "execute  database.py:120"
     assert fit_function(*parts, 22).endswith(":120")
     assert fit_function("", "", 0, 30) == "(no name)"
+    # AND __init__.py keeps its folder
+    assert fit_function("convert", "/srv/app/lib/__init__.py", 7, 28) == "convert  lib/__init__.py:7"
 
 
 def test_cutting_by_width() -> None:
