@@ -78,7 +78,7 @@ def _lint_python(machine: Machine, transcript: Transcript) -> Result:
     checks.run("ruff", "check")
     checks.run("ruff", "format", "--check")
     checks.run("mypy")
-    checks.run("mypy", "-p", "devtools", MYPYPATH="scripts")
+    checks.run("mypy", "scripts/devtools", "tests/scripts", MYPYPATH="scripts")
     return checks.result
 
 

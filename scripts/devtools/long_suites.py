@@ -2,13 +2,13 @@
 
 import subprocess
 from functools import partial
-from pathlib import Path
 
-from devtools.checkout import BUILD, RESULTS, ROOT
+from devtools.checkout import BUILD, ROOT
 from devtools.package import install_flamelet
-from devtools.results import Result, from_junit, of_run
+from devtools.python_suites import run_pytest
+from devtools.results import Result
 from devtools.suites import REQUIREMENTS, Machine, Suite
-from devtools.transcript import Transcript, environment
+from devtools.transcript import Transcript
 from devtools.venvs import Venv
 
 _FUZZ_SECONDS = 30  # for each target
@@ -45,17 +45,15 @@ def _run_sanitized(machine: Machine, transcript: Transcript) -> Result:
     install_flamelet(venv, machine.node(transcript), transcript, *settings)
     # Python is not built with them: their runtime must be there first, and C++'s, whose exceptions greenlet throws.
     preload = " ".join(map(_library_of_gcc, ("libasan.so", "libstdc++.so.6")))
-    env = environment(
-        venv.bin,
+    return run_pytest(
+        venv,
+        "long-asan",
+        [f"tests/py/{name}" for name in _ON_EXTENSION],
+        transcript,
         LD_PRELOAD=preload,
         ASAN_OPTIONS="detect_leaks=0",  # the interpreter's own
         UBSAN_OPTIONS="halt_on_error=1",
     )
-    report = RESULTS / "long-asan.xml"
-    report.unlink(missing_ok=True)
-    tests = [Path("tests", "py", name) for name in _ON_EXTENSION]
-    command: list[str | Path] = [venv.python, "-m", "pytest", "-ra", f"--junit-xml={report}", *tests]
-    return of_run(transcript.run(command, env=env), from_junit(report))
 
 
 def _library_of_gcc(name: str) -> str:

@@ -1,4 +1,4 @@
-"""pytest, once for each supported Python."""
+"""pytest: the package once for each supported Python, the scripts with the newest."""
 
 from functools import partial
 from pathlib import Path
@@ -8,15 +8,28 @@ from devtools.pythons import Python
 from devtools.results import Result, from_junit, of_run
 from devtools.suites import Machine, Suite
 from devtools.transcript import Transcript, environment
+from devtools.venvs import Venv
 
 
 def suites(machine: Machine) -> list[Suite]:
-    return [Suite("py", f"py-{python.minor}", partial(_run, machine, python)) for python in machine.pythons.values()]
+    return [
+        *(Suite("py", f"py-{python.minor}", partial(_run, machine, python)) for python in machine.pythons.values()),
+        Suite("py", "py-scripts", partial(_run_scripts, machine)),
+    ]
 
 
 def _run(machine: Machine, python: Python, transcript: Transcript) -> Result:
     venv = machine.flamelet(python, transcript)
-    report = RESULTS / f"py-{python.minor}.xml"
+    return run_pytest(venv, f"py-{python.minor}", ["tests/py"], transcript)
+
+
+def _run_scripts(machine: Machine, transcript: Transcript) -> Result:
+    return run_pytest(machine.tools(machine.newest, transcript), "py-scripts", ["tests/scripts"], transcript)
+
+
+def run_pytest(venv: Venv, suite: str, tests: list[str], transcript: Transcript, **variables: str) -> Result:
+    """pytest on `tests`, with what the venv has and these variables set."""
+    report = RESULTS / f"{suite}.xml"
     report.unlink(missing_ok=True)
-    command: list[str | Path] = [venv.python, "-m", "pytest", "tests/py", "-ra", f"--junit-xml={report}"]
-    return of_run(transcript.run(command, env=environment(venv.bin)), from_junit(report))
+    command: list[str | Path] = [venv.python, "-m", "pytest", f"--junit-xml={report}", *tests]
+    return of_run(transcript.run(command, env=environment(venv.bin, **variables)), from_junit(report))
