@@ -7,13 +7,7 @@
 #include <libwebsockets.h>
 #include <stddef.h>
 
-/* A file of the page. Borrowed for the life of the server. */
-struct fl_page_file {
-    const char *path; /* as in the URL, "/" for the page itself */
-    const char *type; /* Content-Type */
-    const unsigned char *data;
-    size_t size; /* bytes */
-};
+#include "page_file.h"
 
 /* State of one request; zeroed by the library. */
 struct fl_http_request {

@@ -15,16 +15,16 @@
 #include <stdint.h>
 
 #include "auth.h"
+#include "page_file.h"
 #include "session.h"
 #include "wire.h"
 
-struct fl_page_file;
 struct fl_server;
 
 struct fl_server_options {
     uint16_t port;                    /* 0: any that is free */
     const char *token;                /* 64 hex digits, copied; NULL: a new random one */
-    const struct fl_page_file *pages; /* http.h; shape: page_count; borrowed until fl_server_stop() */
+    const struct fl_page_file *pages; /* shape: page_count; borrowed until fl_server_stop() */
     size_t page_count;
     struct fl_about about; /* borrowed until fl_server_stop() */
 };
