@@ -97,6 +97,9 @@ uint32_t fl_strings_add(struct fl_strings *strings, const char *text, size_t len
     if (length == 0)
         return 0;
     uint32_t bytes = (uint32_t)(length < FL_STRING_MAX_LENGTH ? length : FL_STRING_MAX_LENGTH);
+    /* Cut between two characters of UTF-8, which have at most three bytes that go on. */
+    while (length > bytes && bytes > FL_STRING_MAX_LENGTH - 4 && ((unsigned char)text[bytes] & 0xc0) == 0x80)
+        bytes--;
     uint32_t hash = fl_hash_bytes(text, bytes);
     pthread_mutex_lock(&strings->lock);
     uint32_t *slot = slot_of(strings, hash, text, bytes);

@@ -47,8 +47,8 @@ static bool read_ranges(struct code_view *view)
     int i = 0;
     while (i < view->count && (item = PyIter_Next(positions)) != NULL) {
         if (PyTuple_CheckExact(item) && PyTuple_GET_SIZE(item) == 4) {
-            view->ranges[i] = (struct range){small_int(item, 0), small_int(item, 1), small_int(item, 2),
-                                             small_int(item, 3), false};
+            view->ranges[i] =
+                (struct range){small_int(item, 0), small_int(item, 1), small_int(item, 2), small_int(item, 3), false};
             view->ranges[i].known = view->ranges[i].line >= 0 && view->ranges[i].column >= 0;
         }
         Py_DECREF(item);
@@ -60,37 +60,47 @@ static bool read_ranges(struct code_view *view)
 
 static PyObject *name_at(PyObject *names, int index)
 {
-    return names && PyTuple_Check(names) && index >= 0 && index < PyTuple_GET_SIZE(names) ? PyTuple_GET_ITEM(names, index)
-                                                                                           : NULL;
+    return names && PyTuple_Check(names) && index >= 0 && index < PyTuple_GET_SIZE(names)
+               ? PyTuple_GET_ITEM(names, index)
+               : NULL;
+}
+
+static int opcode_at(const struct code_view *view, int i)
+{
+    return view->units[(size_t)i * 2];
+}
+
+static int argument_at(const struct code_view *view, int i)
+{
+    return view->units[(size_t)i * 2 + 1];
 }
 
 /* Argument of unit `i`, with its EXTENDED_ARGs. */
 static int argument(const struct code_view *view, int i)
 {
-    int value = view->units[2 * i + 1];
-    for (int shift = 8; i > 0 && view->units[2 * (i - 1)] == EXTENDED_ARG && shift < 32; shift += 8, i--)
-        value |= view->units[2 * (i - 1) + 1] << shift;
+    int value = argument_at(view, i);
+    for (int shift = 8; i > 0 && opcode_at(view, i - 1) == EXTENDED_ARG && shift < 32; shift += 8, i--)
+        value |= argument_at(view, i - 1) << shift;
     return value;
 }
 
-/* The name that this unit loads, borrowed; NULL when it loads none. */
+/* The name that this unit loads, borrowed; NULL when it loads none. The lowest bits of some arguments are flags. */
 static PyObject *loaded_name(const struct code_view *view, int i)
 {
     PyObject *names = view->code->co_names, *locals = view->code->co_localsplusnames;
     int value = argument(view, i);
-    switch (view->units[2 * i]) {
+    switch (opcode_at(view, i)) {
+#if PY_VERSION_HEX < 0x030c0000
+    case LOAD_ATTR:
+    case LOAD_METHOD:
+#endif
     case LOAD_NAME:
         return name_at(names, value);
+#if PY_VERSION_HEX >= 0x030c0000
+    case LOAD_ATTR:
+#endif
     case LOAD_GLOBAL:
         return name_at(names, value >> 1);
-    case LOAD_ATTR:
-#if PY_VERSION_HEX >= 0x030c0000
-        return name_at(names, value >> 1);
-#else
-        return name_at(names, value);
-    case LOAD_METHOD:
-        return name_at(names, value);
-#endif
 #if PY_VERSION_HEX >= 0x030c0000
     case LOAD_SUPER_ATTR:
         return name_at(names, value >> 2);
@@ -114,9 +124,9 @@ static bool loads_attribute(int opcode)
 }
 
 /*
- * The unit before `end` that loads the first part of an expression: of those that begin where `whole` begins, the one that
- * reaches farthest, but not beyond it. In `a.b().c(x)` the call begins with a, a.b, a.b(), a.b().c: the last of them
- * loads what is called. -1: none.
+ * The unit before `end` that loads the first part of an expression: of those that begin where `whole` begins, the one
+ * that reaches farthest, but not beyond it. In `a.b().c(x)` the call begins with a, a.b, a.b(), a.b().c: the last of
+ * them loads what is called. -1: none.
  */
 static int first_part(const struct code_view *view, int end, const struct range *whole)
 {
@@ -137,7 +147,7 @@ static PyObject *describe(const struct code_view *view, int unit, const char *ve
 {
     PyObject *name = loaded_name(view, unit);
     PyObject *owner = NULL;
-    if (loads_attribute(view->units[2 * unit])) {
+    if (loads_attribute(opcode_at(view, unit))) {
         int part = first_part(view, unit, &view->ranges[unit]);
         owner = part >= 0 ? loaded_name(view, part) : NULL;
         if (owner && (PyUnicode_CompareWithASCIIString(owner, "self") == 0 ||
@@ -159,7 +169,7 @@ static int last_load(const struct code_view *view, int end)
 static PyObject *find_name(const struct code_view *view, int unit)
 {
     int part;
-    switch (view->units[2 * unit]) {
+    switch (opcode_at(view, unit)) {
 #ifdef BEFORE_WITH
     case BEFORE_WITH: /* what it enters was loaded right before; its own position is the whole statement's on 3.12 */
         part = last_load(view, unit);
@@ -167,7 +177,7 @@ static PyObject *find_name(const struct code_view *view, int unit)
 #endif
     case FOR_ITER:
         /* In source order the iterated expression stands before GET_ITER, which stands before the loop. */
-        for (part = unit - 1; part >= 0 && view->units[2 * part] != GET_ITER;)
+        for (part = unit - 1; part >= 0 && opcode_at(view, part) != GET_ITER;)
             part--;
         part = last_load(view, part);
         return part >= 0 ? describe(view, part, "for ") : NULL;

@@ -3,15 +3,13 @@
 #include <stddef.h>
 
 struct callback {
-    PyObject_HEAD
-    vectorcallfunc vectorcall;
+    PyObject_HEAD vectorcallfunc vectorcall;
 };
 
 /* Static: the callables live as long as the process, and so does their type. Not tracked by the garbage collector, they
  * refer to nothing. */
 static PyTypeObject callback_type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "flamelet._ext.Callback",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "flamelet._ext.Callback",
     .tp_basicsize = sizeof(struct callback),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .tp_vectorcall_offset = offsetof(struct callback, vectorcall),

@@ -1,6 +1,6 @@
 /*
- * callback.h: a Python callable that is one C function: what sys.monitoring and greenlet.settrace are given. An own type
- * with vectorcall is some nanoseconds cheaper per event than a built-in function object.
+ * callback.h: a Python callable that is one C function: what sys.monitoring and greenlet.settrace are given. An own
+ * type with vectorcall is some nanoseconds cheaper per event than a built-in function object.
  */
 #ifndef FL_EXT_CALLBACK_H
 #define FL_EXT_CALLBACK_H

@@ -27,12 +27,12 @@
 int fl_compat_code_slot_init(void); /* 0, or -1 with an exception set */
 int fl_compat_code_slot_set(PyCodeObject *code, uint32_t function);
 
-/* In the child of a fork: what the slots hold are ids of the parent's session. The next fl_compat_code_slot_init() takes
- * another slot. */
+/* In the child of a fork: what the slots hold are ids of the parent's session. The next fl_compat_code_slot_init()
+ * takes another slot. */
 void fl_compat_code_slot_after_fork_in_child(void);
 
-/* How CPython lays the extra slots out; private to it, so fl_compat_code_slot_init() checks that a value written through
- * the API is found here, and else the API is used for reading too. */
+/* How CPython lays the extra slots out; private to it, so fl_compat_code_slot_init() checks that a value written
+ * through the API is found here, and else the API is used for reading too. */
 struct fl_compat_code_extra {
     Py_ssize_t size;
     void *slots[1];

@@ -39,7 +39,7 @@ int fl_engine_start(const struct fl_engine_options *options)
     /* Trace time first: from its first event on a thread compares the session's epoch with its own. */
     fl_session_start(fl_engine.session);
     fl_greenlets_notice();
-    if (fl_hooks_install(options->builtins) != 0) {
+    if (fl_hooks_install() != 0) {
         fl_session_stop(fl_engine.session);
         return -1;
     }

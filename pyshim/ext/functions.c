@@ -45,8 +45,8 @@ static bool is_hidden(PyObject *file)
     PyObject *hold;
     const char *text = fl_compat_utf8(file, &length, &hold);
     size_t prefix = hidden_folder ? strlen(hidden_folder) : 0;
-    bool hidden = text && prefix && (size_t)length > prefix && strncmp(text, hidden_folder, prefix) == 0 &&
-                  text[prefix] == '/';
+    bool hidden =
+        text && prefix && (size_t)length > prefix && strncmp(text, hidden_folder, prefix) == 0 && text[prefix] == '/';
     Py_XDECREF(hold);
     return hidden;
 }
@@ -100,7 +100,8 @@ static bool grow(void)
     return true;
 }
 
-/* The class that defines this method, found without running code: a method reached through a subclass is no other one. */
+/* The class that defines this method, found without running code: a method reached through a subclass is no other one.
+ */
 static const char *owner_of(const PyMethodDef *method, PyObject *self)
 {
     PyObject *mro = self ? Py_TYPE(self)->tp_mro : NULL;

@@ -25,9 +25,9 @@ static struct {
 struct fl_greenlets {
     struct fl_task **tasks; /* task->key is the address; NULL free; &tombstone was deleted */
     uint32_t capacity, filled;
-    PyObject *previous;     /* owned: the tracer that was there before ours, or NULL */
-    uint64_t epoch;         /* of the session, when the tracer was installed; 0: it is not */
-    bool inside;            /* in the tracer: two tracers that chain to each other must not go round for ever */
+    PyObject *previous; /* owned: the tracer that was there before ours, or NULL */
+    uint64_t epoch;     /* of the session, when the tracer was installed; 0: it is not */
+    bool inside;        /* in the tracer: two tracers that chain to each other must not go round for ever */
 };
 
 static struct fl_task tombstone;
@@ -186,7 +186,8 @@ static void remove_from_inside(struct fl_greenlets *greenlets)
     Py_XDECREF(top);
 }
 
-/* The tracer: tracer(event, (origin, target)). Must not raise: greenlet would drop it and throw that into the target. */
+/* The tracer: tracer(event, (origin, target)). Must not raise: greenlet would drop it and throw that into the target.
+ */
 static PyObject *on_switch(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     (void)self;

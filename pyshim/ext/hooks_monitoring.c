@@ -3,11 +3,10 @@
 #if FL_HAVE_MONITORING
 
 #include "callback.h"
-#include "event.h"
-#include "functions.h"
-#include "threads.h"
+#include "hook_events.h"
 
-/* In the order in which a tool id is tried: 0 debugger, 1 coverage, 2 profiler (cProfile) and 5 optimizer are others'. */
+/* In the order in which a tool id is tried: 0 debugger, 1 coverage, 2 profiler (cProfile) and 5 optimizer are others'.
+ */
 static const int tool_ids[] = {4, 3, 5};
 
 enum { EVENTS = 9 };
@@ -15,54 +14,21 @@ enum { EVENTS = 9 };
 static struct {
     const char *name;
     vectorcallfunc function;
-    bool builtins;   /* only wanted with C functions */
-    bool is_set;     /* has a bit of its own in set_events (C_RETURN and C_RAISE come with CALL) */
+    bool builtins; /* only wanted with C functions */
+    bool is_set;   /* has a bit of its own in set_events (C_RETURN and C_RAISE come with CALL) */
     PyObject *callback;
-    long bit;        /* moved between versions: read from sys.monitoring.events */
+    long bit; /* moved between versions: read from sys.monitoring.events */
 } events[EVENTS];
 
 static PyObject *monitoring; /* sys.monitoring */
 static int tool = -1;
-static bool with_builtins;
 
 #define CODE(args) ((PyCodeObject *)(args)[0])
-
-/* Here: the node on top is that of a C function whose end was never told. At most one per Python frame. */
-static inline void drop_c_entry(struct fl_thread *thread, fl_ticks now)
-{
-    struct fl_node *node = atomic_load_explicit(&thread->node, memory_order_relaxed);
-    if (fl_function_is_c(node->function))
-        fl_leave(thread, node->function, now);
-}
-
-static inline void enter(PyObject *const *args, bool is_call)
-{
-    struct fl_thread *thread = fl_thread_here(FL_SEED_BELOW);
-    if (__builtin_expect(!thread, 0))
-        return;
-    uint32_t function = fl_function_of(CODE(args));
-    if (__builtin_expect(function != 0, 1))
-        fl_enter(thread, function, is_call, fl_now(thread));
-}
-
-static inline void leave(PyObject *const *args)
-{
-    struct fl_thread *thread = fl_thread_here(FL_SEED_ALL);
-    if (__builtin_expect(!thread, 0))
-        return;
-    uint32_t function = fl_function_of(CODE(args));
-    if (__builtin_expect(function == 0, 0))
-        return;
-    fl_ticks now = fl_now(thread);
-    if (__builtin_expect(with_builtins, 0))
-        drop_c_entry(thread, now);
-    fl_leave(thread, function, now);
-}
 
 static PyObject *on_start(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     (void)self, (void)nargsf, (void)kwnames;
-    enter(args, true);
+    fl_hook_enter(CODE(args), true);
     Py_RETURN_NONE;
 }
 
@@ -70,38 +36,28 @@ static PyObject *on_start(PyObject *self, PyObject *const *args, size_t nargsf, 
 static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     (void)self, (void)nargsf, (void)kwnames;
-    enter(args, false);
+    fl_hook_enter(CODE(args), false);
     Py_RETURN_NONE;
 }
 
 static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     (void)self, (void)nargsf, (void)kwnames;
-    leave(args);
+    fl_hook_leave(CODE(args));
     Py_RETURN_NONE;
 }
 
 static PyObject *on_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     (void)self, (void)nargsf, (void)kwnames;
-    struct fl_thread *thread = fl_thread_here(FL_SEED_ALL);
-    if (!thread || fl_function_of(CODE(args)) == 0)
-        Py_RETURN_NONE;
-    uint32_t function = fl_function_of_callable(args[2]);
-    fl_ticks now = fl_now(thread);
-    drop_c_entry(thread, now);
-    if (function)
-        fl_enter(thread, function, true, now);
+    fl_hook_c_call(CODE(args), args[2]);
     Py_RETURN_NONE;
 }
 
-/* CALL and C_RETURN may name different objects, so the end is matched by depth: it ends the entry on top. */
 static PyObject *on_c_leave(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     (void)self, (void)nargsf, (void)kwnames, (void)args;
-    struct fl_thread *thread = fl_thread_here(FL_SEED_ALL);
-    if (thread)
-        drop_c_entry(thread, fl_now(thread));
+    fl_hook_c_leave();
     Py_RETURN_NONE;
 }
 
@@ -112,10 +68,10 @@ int fl_hooks_init(void)
         vectorcallfunc function;
         bool builtins, is_set;
     } wanted[EVENTS] = {
-        {"PY_START", on_start, false, true},   {"PY_RESUME", on_resume, false, true},
-        {"PY_THROW", on_resume, false, true},  {"PY_RETURN", on_leave, false, true},
-        {"PY_YIELD", on_leave, false, true},   {"PY_UNWIND", on_leave, false, true},
-        {"CALL", on_call, true, true},         {"C_RETURN", on_c_leave, true, false},
+        {"PY_START", on_start, false, true},  {"PY_RESUME", on_resume, false, true},
+        {"PY_THROW", on_resume, false, true}, {"PY_RETURN", on_leave, false, true},
+        {"PY_YIELD", on_leave, false, true},  {"PY_UNWIND", on_leave, false, true},
+        {"CALL", on_call, true, true},        {"C_RETURN", on_c_leave, true, false},
         {"C_RAISE", on_c_leave, true, false},
     };
     monitoring = Py_XNewRef(PySys_GetObject("monitoring"));
@@ -143,8 +99,9 @@ static int register_all(bool on)
 {
     int error = 0;
     for (int i = 0; i < EVENTS; i++) {
-        PyObject *old = PyObject_CallMethod(monitoring, "register_callback", "ilO", tool, events[i].bit,
-                                            on && (with_builtins || !events[i].builtins) ? events[i].callback : Py_None);
+        PyObject *old =
+            PyObject_CallMethod(monitoring, "register_callback", "ilO", tool, events[i].bit,
+                                on && (fl_engine.builtins || !events[i].builtins) ? events[i].callback : Py_None);
         if (!old)
             error = -1;
         Py_XDECREF(old);
@@ -156,7 +113,7 @@ static int set_events(bool on)
 {
     long set = 0;
     for (int i = 0; on && i < EVENTS; i++)
-        if (events[i].is_set && (with_builtins || !events[i].builtins))
+        if (events[i].is_set && (fl_engine.builtins || !events[i].builtins))
             set |= events[i].bit;
     PyObject *done = PyObject_CallMethod(monitoring, "set_events", "il", tool, set);
     Py_XDECREF(done);
@@ -176,8 +133,9 @@ static int take_tool_id(void)
             return -1;
         PyErr_Clear();
     }
-    PyErr_SetString(PyExc_RuntimeError, "flamelet: other tools use all of sys.monitoring's free tool ids (3, 4, 5); stop "
-                                        "one of them first");
+    PyErr_SetString(PyExc_RuntimeError,
+                    "flamelet: other tools use all of sys.monitoring's free tool ids (3, 4, 5); stop "
+                    "one of them first");
     return -1;
 }
 
@@ -189,12 +147,11 @@ static int give_tool_id_back(void)
     return done ? 0 : -1;
 }
 
-int fl_hooks_install(bool builtins)
+int fl_hooks_install(void)
 {
     /* In the child of a fork the parent's are still there. */
     if (fl_hooks_remove() != 0 || take_tool_id() != 0)
         return -1;
-    with_builtins = builtins;
     if (register_all(true) == 0 && set_events(true) == 0)
         return 0;
     PyObject *type, *value, *traceback;
@@ -222,7 +179,8 @@ void fl_hooks_wake(PyCodeObject *code)
         return;
     for (int on = 1; on >= 0; on--) {
         /* Setting a local event and taking it back instruments the code with the global ones. */
-        PyObject *done = PyObject_CallMethod(monitoring, "set_local_events", "iOl", tool, code, on ? events[3].bit : 0l);
+        PyObject *done =
+            PyObject_CallMethod(monitoring, "set_local_events", "iOl", tool, code, on ? events[3].bit : 0L);
         if (!done)
             PyErr_Clear();
         Py_XDECREF(done);

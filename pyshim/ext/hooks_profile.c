@@ -7,14 +7,10 @@
 #undef Py_BUILD_CORE
 #include <opcode.h>
 
-#include "event.h"
-#include "functions.h"
-#include "threads.h"
+#include "hook_events.h"
 
-static bool with_builtins;
-
-/* The newest thread state that was given our function: thread states are added at the head of the interpreter's list, so
- * a head that differs is a thread without it. The id tells an address that was used again. */
+/* The newest thread state that was given our function: thread states are added at the head of the interpreter's list,
+ * so a head that differs is a thread without it. The id tells an address that was used again. */
 static struct {
     PyThreadState *state;
     uint64_t id;
@@ -50,49 +46,10 @@ static void hook_new_threads(void)
 
 static void enter(const _PyInterpreterFrame *frame)
 {
-    struct fl_thread *thread = fl_thread_here(FL_SEED_BELOW);
-    if (__builtin_expect(!thread, 0))
-        return;
-    uint32_t function = fl_function_of(frame->f_code);
-    if (__builtin_expect(function != 0, 1))
-        fl_enter(thread, function, is_call(frame), fl_now(thread));
+    fl_hook_enter(frame->f_code, is_call(frame));
     PyThreadState *head = PyInterpreterState_ThreadHead(PyInterpreterState_Main());
     if (__builtin_expect(head != newest.state || head->id != newest.id, 0))
         hook_new_threads();
-}
-
-/* Here: the node on top is that of a C function whose end was never told. At most one per Python frame. */
-static inline void drop_c_entry(struct fl_thread *thread, fl_ticks now)
-{
-    struct fl_node *node = atomic_load_explicit(&thread->node, memory_order_relaxed);
-    if (fl_function_is_c(node->function))
-        fl_leave(thread, node->function, now);
-}
-
-static void leave(const _PyInterpreterFrame *frame)
-{
-    struct fl_thread *thread = fl_thread_here(FL_SEED_ALL);
-    if (__builtin_expect(!thread, 0))
-        return;
-    uint32_t function = fl_function_of(frame->f_code);
-    if (__builtin_expect(function == 0, 0))
-        return;
-    fl_ticks now = fl_now(thread);
-    if (__builtin_expect(with_builtins, 0))
-        drop_c_entry(thread, now);
-    fl_leave(thread, function, now);
-}
-
-static void c_call(const _PyInterpreterFrame *frame, PyObject *callable)
-{
-    struct fl_thread *thread = with_builtins ? fl_thread_here(FL_SEED_ALL) : NULL;
-    if (!thread || fl_function_of(frame->f_code) == 0)
-        return;
-    uint32_t function = fl_function_of_callable(callable);
-    fl_ticks now = fl_now(thread);
-    drop_c_entry(thread, now);
-    if (function)
-        fl_enter(thread, function, true, now);
 }
 
 static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
@@ -105,18 +62,17 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
         enter(frame->f_frame);
         break;
     case PyTrace_RETURN:
-        leave(frame->f_frame);
+        fl_hook_leave(frame->f_frame->f_code);
         break;
     case PyTrace_C_CALL:
-        c_call(frame->f_frame, arg);
+        if (fl_engine.builtins)
+            fl_hook_c_call(frame->f_frame->f_code, arg);
         break;
     case PyTrace_C_RETURN:
-    case PyTrace_C_EXCEPTION: {
-        struct fl_thread *thread = with_builtins ? fl_thread_here(FL_SEED_ALL) : NULL;
-        if (thread)
-            drop_c_entry(thread, fl_now(thread));
+    case PyTrace_C_EXCEPTION:
+        if (fl_engine.builtins)
+            fl_hook_c_leave();
         break;
-    }
     default:
         break;
     }
@@ -128,9 +84,8 @@ int fl_hooks_init(void)
     return 0;
 }
 
-int fl_hooks_install(bool builtins)
+int fl_hooks_install(void)
 {
-    with_builtins = builtins;
     newest.state = NULL;
     /* With a NULL object sys.getprofile() stays None, which gevent's thread pool and others look at. */
     hook_new_threads();

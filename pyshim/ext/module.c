@@ -160,8 +160,8 @@ static PyModuleDef_Slot slots[] = {
     {0, NULL},
 };
 
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, .m_name = "_ext", .m_size = 0, .m_methods = methods, .m_slots = slots};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_ext", .m_size = 0, .m_methods = methods,
+                                        .m_slots = slots};
 
 PyMODINIT_FUNC PyInit__ext(void);
 PyMODINIT_FUNC PyInit__ext(void)

@@ -74,10 +74,11 @@ PyObject *fl_serving_where(PyObject *self, PyObject *unused)
 static PyObject *raise_start_error(int error, int port)
 {
     if (error == FL_EADDRESS_IN_USE) {
-        PyObject *arguments = Py_BuildValue("iN", EADDRINUSE,
-                                            PyUnicode_FromFormat("port %d is in use; choose another one with --port, or "
-                                                                 "leave it out to take any that is free",
-                                                                 port));
+        PyObject *arguments =
+            Py_BuildValue("iN", EADDRINUSE,
+                          PyUnicode_FromFormat("port %d is in use; choose another one with --port, or "
+                                               "leave it out to take any that is free",
+                                               port));
         if (arguments)
             PyErr_SetObject(PyExc_OSError, arguments);
         Py_XDECREF(arguments);
@@ -118,10 +119,9 @@ PyObject *fl_serving_start(PyObject *self, PyObject *args)
         .page_count = fl_page_file_count,
         .about = {.version = serving.version, .program = serving.program, .python = serving.python, .pid = getpid()}};
     int error;
-    Py_BEGIN_ALLOW_THREADS
-    error = fl_server_start(&options, fl_engine.session, &serving.server);
-    Py_END_ALLOW_THREADS
-    if (error != 0) {
+    Py_BEGIN_ALLOW_THREADS error = fl_server_start(&options, fl_engine.session, &serving.server);
+    Py_END_ALLOW_THREADS if (error != 0)
+    {
         serving.server = NULL;
         forget_texts();
         return raise_start_error(error, port);
@@ -136,10 +136,8 @@ PyObject *fl_serving_stop(PyObject *self, PyObject *unused)
     if (is_serving()) {
         struct fl_server *server = serving.server;
         serving.server = NULL;
-        Py_BEGIN_ALLOW_THREADS
-        fl_server_stop(server);
-        Py_END_ALLOW_THREADS
-        forget_texts();
+        Py_BEGIN_ALLOW_THREADS fl_server_stop(server);
+        Py_END_ALLOW_THREADS forget_texts();
     }
     Py_RETURN_NONE;
 }
