@@ -97,6 +97,22 @@ static void test_long_strings_are_cut(void **state)
     assert_int_equal(fl_strings_add(&strings, text, sizeof text), id + 1);
 }
 
+/* GIVEN a string that is too long, THEN no character of UTF-8 is cut in two. */
+static void test_long_strings_are_cut_between_characters(void **state)
+{
+    (void)state;
+    static char text[FL_STRING_MAX_LENGTH + 10];
+    memset(text, 'a', sizeof text);
+    /* Three bytes of the euro sign, the last of them past the bound. */
+    memcpy(text + FL_STRING_MAX_LENGTH - 2, "\xe2\x82\xac", 3);
+    uint32_t id = fl_strings_add(&strings, text, sizeof text);
+    assert_int_equal(fl_strings_get(&strings, id)->length, FL_STRING_MAX_LENGTH - 2);
+    /* What is no UTF-8 at all is cut somewhere near. */
+    memset(text, '\x80', sizeof text);
+    id = fl_strings_add(&strings, text, sizeof text);
+    assert_in_range(fl_strings_get(&strings, id)->length, FL_STRING_MAX_LENGTH - 4, FL_STRING_MAX_LENGTH);
+}
+
 /* GIVEN many strings, THEN all are found again, none has moved, and past the bound the answer is 0 and counted. */
 static void test_many_strings_up_to_the_bound(void **state)
 {
@@ -172,8 +188,15 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_each_string_once),     TEST(test_unknown_ids_are_empty), TEST(test_bytes_are_bytes),
-        TEST(test_strings_are_copied),   TEST(test_long_strings_are_cut),  TEST(test_many_strings_up_to_the_bound),
+        TEST(test_each_string_once),
+        TEST(test_unknown_ids_are_empty),
+        TEST(test_bytes_are_bytes),
+        TEST(test_strings_are_copied),
+        TEST(test_long_strings_are_cut),
+        TEST(test_many_strings_up_to_the_bound),
+        TEST(test_strings_are_copied),
+        TEST(test_long_strings_are_cut_between_characters),
+        TEST(test_many_strings_up_to_the_bound),
         TEST(test_writers_and_a_reader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
