@@ -3,7 +3,8 @@
 #include <stddef.h>
 
 struct callback {
-    PyObject_HEAD vectorcallfunc vectorcall;
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
 };
 
 /* Static: the callables live as long as the process, and so does their type. Not tracked by the garbage collector, they

@@ -119,9 +119,10 @@ PyObject *fl_serving_start(PyObject *self, PyObject *args)
         .page_count = fl_page_file_count,
         .about = {.version = serving.version, .program = serving.program, .python = serving.python, .pid = getpid()}};
     int error;
-    Py_BEGIN_ALLOW_THREADS error = fl_server_start(&options, fl_engine.session, &serving.server);
-    Py_END_ALLOW_THREADS if (error != 0)
-    {
+    Py_BEGIN_ALLOW_THREADS
+    error = fl_server_start(&options, fl_engine.session, &serving.server);
+    Py_END_ALLOW_THREADS
+    if (error != 0) {
         serving.server = NULL;
         forget_texts();
         return raise_start_error(error, port);
@@ -136,8 +137,10 @@ PyObject *fl_serving_stop(PyObject *self, PyObject *unused)
     if (is_serving()) {
         struct fl_server *server = serving.server;
         serving.server = NULL;
-        Py_BEGIN_ALLOW_THREADS fl_server_stop(server);
-        Py_END_ALLOW_THREADS forget_texts();
+        Py_BEGIN_ALLOW_THREADS
+        fl_server_stop(server);
+        Py_END_ALLOW_THREADS
+        forget_texts();
     }
     Py_RETURN_NONE;
 }

@@ -21,7 +21,8 @@ static struct {
 
 /* The documented start of a greenlet object; the rest is behind the last pointer. */
 struct greenlet_head {
-    PyObject_HEAD PyObject *weak_references, *dict;
+    PyObject_HEAD
+    PyObject *weak_references, *dict;
     char *implementation;
 };
 

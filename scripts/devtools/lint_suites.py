@@ -66,8 +66,9 @@ def _lint_c(machine: Machine, transcript: Transcript) -> Result:
         "--error-exitcode=1",
         "--quiet",
     )
-    # Without Python's headers, which it would check too.
-    how = ("--std=c11", "-D_GNU_SOURCE", f"-DPY_VERSION_HEX=0x03{machine.newest.version[1]:02x}0000", "-j", jobs)
+    # Without Python's headers, which it would check too; what it has to know of them is told here.
+    python = (f"-DPY_VERSION_HEX=0x03{machine.newest.version[1]:02x}0000", "-DPy_RETURN_NONE=return Py_None")
+    how = ("--std=c11", "-D_GNU_SOURCE", *python, "-j", jobs)
     checks.run(*cppcheck, *how, *(f"-I{name}" for name in _SHIPPED), *_SHIPPED)
     return checks.result
 
