@@ -3,23 +3,21 @@
 from functools import partial
 
 from devtools.checkout import E2E, RESULTS
-from devtools.node import install_modules
 from devtools.results import Result, from_junit, of_run
 from devtools.suites import Machine, Suite
 from devtools.transcript import Transcript, environment
 
 
 def suites(machine: Machine) -> list[Suite]:
-    return [Suite("e2e", "e2e", partial(_run, machine))]
+    return [Suite("e2e", "e2e", partial(_run, machine), alone=True)]
 
 
 def _run(machine: Machine, transcript: Transcript) -> Result:
     venv = machine.flamelet(machine.newest, transcript)
-    node = machine.node(transcript)
-    install_modules(E2E, node, transcript)
+    machine.modules(E2E, transcript)
     report = RESULTS / "e2e.xml"
     report.unlink(missing_ok=True)
     # The tests run `flamelet` from PATH.
-    env = environment(venv.bin, *node, PLAYWRIGHT_JUNIT_OUTPUT_FILE=str(report))
+    env = environment(venv.bin, *machine.node(transcript), PLAYWRIGHT_JUNIT_OUTPUT_FILE=str(report))
     command = ["npx", "--no", "playwright", "test", "--reporter=list,junit"]
     return of_run(transcript.run(command, cwd=E2E, env=env), from_junit(report))

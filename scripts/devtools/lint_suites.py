@@ -8,7 +8,6 @@ from pathlib import Path
 from devtools import tracked_files
 from devtools.c_suites import configure_c
 from devtools.checkout import BUILD, E2E, ROOT, WEB
-from devtools.node import install_modules
 from devtools.results import Result
 from devtools.suites import Machine, Suite
 from devtools.transcript import Transcript, environment
@@ -43,6 +42,7 @@ class _Checks:
 
 def _lint_c(machine: Machine, transcript: Transcript) -> Result:
     # A build of everything with clang: the extension's warnings are errors too, and clang-tidy learns the flags.
+    machine.page(transcript)
     venv = machine.tools(machine.newest, transcript)
     env = environment(venv.bin, *machine.node(transcript))
     folder = BUILD / "lint-c"
@@ -84,10 +84,9 @@ def _lint_python(machine: Machine, transcript: Transcript) -> Result:
 
 
 def _lint_web(machine: Machine, transcript: Transcript) -> Result:
-    node = machine.node(transcript)
-    checks = _Checks(transcript, environment(*node))
+    checks = _Checks(transcript, environment(*machine.node(transcript)))
     for folder in (WEB, E2E):
-        install_modules(folder, node, transcript)
+        machine.modules(folder, transcript)
         checks.run("npx", "--no", "biome", "ci", ".", cwd=folder)
         checks.run("npm", "run", "types", cwd=folder)
     return checks.result

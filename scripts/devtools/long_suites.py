@@ -4,7 +4,6 @@ import subprocess
 from functools import partial
 
 from devtools.checkout import BUILD, ROOT
-from devtools.package import install_flamelet
 from devtools.python_suites import run_pytest
 from devtools.results import Result
 from devtools.suites import REQUIREMENTS, Machine, Suite
@@ -42,7 +41,7 @@ def _run_sanitized(machine: Machine, transcript: Transcript) -> Result:
     venv = Venv(".venvs/asan", machine.newest, REQUIREMENTS)
     venv.ensure(transcript)
     settings = ("cmake.build-type=Debug", "cmake.define.FLAMELET_SANITIZE=address,undefined")
-    install_flamelet(venv, machine.node(transcript), transcript, *settings)
+    machine.install(venv, transcript, *settings)
     # Python is not built with them: their runtime must be there first, and C++'s, whose exceptions greenlet throws.
     preload = " ".join(map(_library_of_gcc, ("libasan.so", "libstdc++.so.6")))
     return run_pytest(

@@ -31,5 +31,6 @@ def run_pytest(venv: Venv, suite: str, tests: list[str], transcript: Transcript,
     """pytest on `tests`, with what the venv has and these variables set."""
     report = RESULTS / f"{suite}.xml"
     report.unlink(missing_ok=True)
-    command: list[str | Path] = [venv.python, "-m", "pytest", f"--junit-xml={report}", *tests]
+    # Two of these run at a time, which one cache would mix up.
+    command: list[str | Path] = [venv.python, "-m", "pytest", "-p", "no:cacheprovider", f"--junit-xml={report}", *tests]
     return of_run(transcript.run(command, env=environment(venv.bin, **variables)), from_junit(report))

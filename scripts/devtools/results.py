@@ -62,7 +62,11 @@ def from_ctest(file: Path) -> Result:
 
 
 def _cases(file: Path) -> list[ET.Element]:
-    return list(ET.parse(file).getroot().iter("testcase")) if file.is_file() else []
+    """None where there is no report, or only the beginning of one: the runner was ended."""
+    try:
+        return list(ET.parse(file).getroot().iter("testcase"))
+    except (FileNotFoundError, ET.ParseError):
+        return []
 
 
 def _cmocka_count(word: str, output: str) -> int:

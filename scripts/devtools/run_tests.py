@@ -6,7 +6,9 @@ import signal
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 from devtools import c_suites, e2e_suites, lint_suites, long_suites, python_suites, web_suites
 from devtools.checkout import LOGS, RESULTS, ROOT
@@ -14,7 +16,7 @@ from devtools.locking import one_at_a_time
 from devtools.pythons import Python, find_pythons, supported_versions
 from devtools.results import COULD_NOT_RUN, Result
 from devtools.suites import Machine, Suite
-from devtools.transcript import CommandFailed, Transcript
+from devtools.transcript import CommandFailed, Transcript, broken_off
 
 _PARTS = {
     "c": "core and server without Python, under gcc, clang and the sanitizers",
@@ -56,7 +58,7 @@ def main() -> int:
 
     with one_at_a_time():
         RESULTS.mkdir(parents=True, exist_ok=True)
-        outcomes = [_run(suite, verbose=options.verbose) for suite in chosen]
+        outcomes = _run_all(chosen, jobs=1 if options.verbose else options.jobs, verbose=options.verbose)
     if "py" in names and os.environ.get("CI") == "true":
         missing = [version for version in supported_versions() if version not in usable]
         outcomes += [_Outcome(f"py-{version}", COULD_NOT_RUN, 0) for version in missing]
@@ -76,6 +78,7 @@ def _parse() -> argparse.Namespace:
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help='parts, or suites such as "c-asan"; default: all')
     parser.add_argument("-v", "--verbose", action="store_true", help="show all output while the suites run")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="suites at a time (default 2; 1 with -v)")
     return parser.parse_args()
 
 
@@ -106,6 +109,21 @@ def _print_pythons(pythons: dict[str, Python]) -> None:
     sys.stdout.flush()
 
 
+def _run_all(suites: Sequence[Suite], *, jobs: int, verbose: bool) -> list[_Outcome]:
+    """`jobs` suites at a time, then those that must be alone."""
+    run = partial(_run, verbose=verbose)
+    together = [suite for suite in suites if not suite.alone]
+    with ThreadPoolExecutor(max(jobs, 1)) as pool:
+        try:
+            outcomes = list(pool.map(run, together))
+        except BaseException:
+            broken_off.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+    outcomes += [run(suite) for suite in suites if suite.alone]
+    return sorted(outcomes, key=lambda outcome: [suite.name for suite in suites].index(outcome.suite))
+
+
 def _run(suite: Suite, *, verbose: bool) -> _Outcome:
     print(f"--- {suite.name}", flush=True)
     transcript = Transcript(suite.name, verbose=verbose)
@@ -118,8 +136,9 @@ def _run(suite: Suite, *, verbose: bool) -> _Outcome:
         trouble = str(error)
     outcome = _Outcome(suite.name, result, time.monotonic() - began)
     if result.failed and not verbose:
-        print(f"{trouble}\n(all of it: {transcript.path.relative_to(ROOT)})")
-    print(outcome.line(), flush=True)
+        print(f"{trouble}\n(all of it: {transcript.path.relative_to(ROOT)})\n{outcome.line()}", flush=True)
+    else:
+        print(outcome.line(), flush=True)
     return outcome
 
 

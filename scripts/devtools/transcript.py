@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,10 @@ _GRACE = 5.0  # seconds between "please end" and "end"
 _LOOK = 0.1  # seconds between two looks at the command
 # Of the user's own shell; they would reach into the venvs that we make.
 _FOREIGN = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "VIRTUAL_ENV", "PIP_USER", "PIP_TARGET")
+
+
+# Set when the whole run is broken off: commands that other threads wait for are ended, too.
+broken_off = threading.Event()
 
 
 class CommandFailed(Exception):
@@ -72,7 +77,8 @@ class Transcript:
                 _end_group(process)
                 self._view.close()
             if code is None:
-                log.write(f"\nended after {limit:.0f} s\n".encode())
+                why = "broken off" if broken_off.is_set() else f"ended after {limit:.0f} s"
+                log.write(f"\n{why}\n".encode())
                 return -signal.SIGKILL
             return code
 
@@ -96,7 +102,7 @@ class Transcript:
 
     def _wait(self, process: "subprocess.Popen[bytes]", reader: IO[bytes], limit: float) -> int | None:
         end = time.monotonic() + limit
-        while time.monotonic() < end:
+        while time.monotonic() < end and not broken_off.is_set():
             try:
                 code = process.wait(_LOOK)
             except subprocess.TimeoutExpired:

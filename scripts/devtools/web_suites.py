@@ -1,10 +1,8 @@
 """vitest on the page's packages, and on the built page in Chromium with a made-up program."""
 
 from functools import partial
-from pathlib import Path
 
 from devtools.checkout import RESULTS, WEB
-from devtools.node import install_modules
 from devtools.results import Result, from_junit, of_run
 from devtools.suites import Machine, Suite
 from devtools.transcript import Transcript, environment
@@ -18,17 +16,15 @@ def suites(machine: Machine) -> list[Suite]:
 
 
 def _run_in_browser(machine: Machine, transcript: Transcript) -> Result:
-    node = machine.node(transcript)
-    install_modules(WEB, node, transcript)
-    transcript.check(["npm", "run", "build"], cwd=WEB, env=environment(*node))
+    machine.page(transcript)
     return _run("web-browser", machine, transcript, "--config", "app/browser/vitest.config.ts")
 
 
-def _run(name: str, machine: Machine, transcript: Transcript, *options: str | Path) -> Result:
-    node = machine.node(transcript)
-    install_modules(WEB, node, transcript)
+def _run(name: str, machine: Machine, transcript: Transcript, *options: str) -> Result:
+    machine.modules(WEB, transcript)
     report = RESULTS / f"{name}.xml"
     report.unlink(missing_ok=True)
     reporters = ("--reporter=default", "--reporter=junit", f"--outputFile.junit={report}")
     command = ["npx", "--no", "vitest", "run", *options, *reporters]
-    return of_run(transcript.run(command, cwd=WEB, env=environment(*node)), from_junit(report))
+    exit_code = transcript.run(command, cwd=WEB, env=environment(*machine.node(transcript)))
+    return of_run(exit_code, from_junit(report))

@@ -59,6 +59,15 @@ def test_junit(tmp_path: Path) -> None:
     assert from_junit(file) == Result(passed=1, failed=2, skipped=skipped)
 
 
+@pytest.mark.parametrize("text", [None, "<testsuite><testcase na"], ids=["none", "cut off"])
+def test_no_report(tmp_path: Path, text: str | None) -> None:
+    # GIVEN a runner that was ended before it wrote its report WHEN that is read THEN there is nothing, and no error
+    file = tmp_path / "report.xml"
+    if text is not None:
+        file.write_text(text)
+    assert from_junit(file) == Result()
+
+
 @pytest.mark.parametrize(
     ("exit_code", "result", "failed"),
     [
