@@ -236,6 +236,23 @@ static void test_each_task_has_its_own_overflow(void **state)
     assert_int_equal(script.shadow->lost.unmatched, 0);
 }
 
+/* GIVEN a task that ends deeper than there is room, THEN the next one in its row begins at its root. */
+static void test_a_reused_row_has_no_overflow(void **state)
+{
+    (void)state;
+    struct fl_session_options options = room_for(2);
+    options.ended_tasks = 1;
+    script_begin(&options);
+    struct fl_task *old = spawn(), *filler = spawn();
+    to(old), call("job"), call("a"), call("lost"), call("lost");
+    to(script.thread->main);
+    end(old), end(filler);
+    assert_ptr_equal(spawn(), old);
+    to(old), call("job"), call("a"), busy(3), ret("a"), busy(4);
+    assert_node(node("job", "job/a"), 2, .cpu = 3);
+    assert_node(node("job", "job"), 2, .cpu = 4);
+}
+
 /* GIVEN a stack that is not known any more, THEN time goes to the root until it is told anew, and old frames are gone.
  */
 static void test_a_forgotten_stack_is_told_again(void **state)
@@ -356,6 +373,7 @@ int main(void)
         TEST(test_without_room_for_a_group_time_stays_in_group_0),
         TEST(test_without_room_for_the_entry_time_stays_in_the_root),
         TEST(test_each_task_has_its_own_overflow),
+        TEST(test_a_reused_row_has_no_overflow),
         TEST(test_a_forgotten_stack_is_told_again),
         TEST(test_a_negative_remainder_is_carried),
         TEST(test_a_remainder_that_is_too_large_is_carried),

@@ -264,6 +264,41 @@ static void test_a_reused_row_starts_clean(void **state)
     assert_node(node("job", "job"), 1, .blocked = 3);
 }
 
+/* GIVEN what the embedder keeps in a row, THEN it is there until the task ends, and not in the next one. */
+static void test_what_the_embedder_keeps(void **state)
+{
+    (void)state;
+    int greenlet;
+    script_begin(&(struct fl_session_options){.ended_tasks = 1});
+    struct fl_task *kept = fl_task_create(script.thread, 0, &greenlet), *filler = spawn();
+    kept->seeded_epoch = 1;
+    to(kept), to(filler);
+    assert_ptr_equal(kept->key, &greenlet);
+    end(kept);
+    assert_null(kept->key);
+    to(script.thread->main), end(filler);
+    assert_ptr_equal(spawn(), kept);
+    assert_null(kept->key);
+    assert_int_equal(kept->seeded_epoch, 0);
+}
+
+/* GIVEN no room for a task, THEN there is none, it is counted, and the others go on. */
+static void test_a_task_without_room_is_counted(void **state)
+{
+    (void)state;
+    script_begin(NULL);
+    script.session->tasks.directory = 1; /* chunks at most, as if memory was at its end */
+    for (uint32_t i = 1; i < 1u << FL_TASK_BITS; i++)
+        spawn();
+    assert_null(fl_task_create(script.thread, 0, NULL));
+    assert_null(fl_task_create(script.thread, 0, NULL));
+    look();
+    assert_int_equal(script.shadow->lost.tasks, 2);
+    assert_int_equal(script.shadow->tasks_alive, 1u << FL_TASK_BITS);
+    busy(5);
+    assert_sums(task(1), .cpu = 5);
+}
+
 /* GIVEN a name and a reason to wait, THEN the row tells them; the reason is over when the task goes on. */
 static void test_name_and_wait(void **state)
 {
@@ -336,6 +371,8 @@ int main(void)
         TEST(test_an_ended_task_is_kept),
         TEST(test_ended_tasks_are_forgotten_and_rows_reused),
         TEST(test_a_reused_row_starts_clean),
+        TEST(test_what_the_embedder_keeps),
+        TEST(test_a_task_without_room_is_counted),
         TEST(test_name_and_wait),
         TEST(test_the_longest_slice),
         TEST(test_the_current_slice),

@@ -214,6 +214,38 @@ static void test_slots_are_taken_over(void **state)
     assert_int_equal(script.session->thread_count, 5);
 }
 
+static uint32_t count_trees(void)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < fl_table_used(&script.session->trees); i++)
+        for (uint32_t row = 0; row < 1u << FL_TREE_BITS; row++)
+            count += atomic_load(&((struct fl_tree *)fl_table_chunk(&script.session->trees, i))[row].published);
+    return count;
+}
+
+/* GIVEN many tasks, THEN there is a tree for each group on each thread, not for each task. */
+static void test_a_tree_is_of_a_group_on_a_thread(void **state)
+{
+    (void)state;
+    script_begin(NULL);
+    struct fl_thread *threads[] = {script.thread, attach(1002)};
+    for (int i = 0; i < 90; i++) {
+        drive(threads[i % 2]);
+        char entry[] = {(char)('a' + i % 30), '\0'};
+        struct fl_task *made = spawn();
+        to(made), call(entry), ret(entry), to(script.thread->main), end(made);
+    }
+    assert_int_equal(count_trees(), 2 + 30);
+    drive(threads[0]), call("a");
+    drive(threads[1]), call("a");
+    assert_int_equal(count_trees(), 2 + 31); /* "a" was on the first only */
+    for (int i = 0; i < 30; i++) {
+        char entry[] = {(char)('a' + i), '\0'};
+        assert_int_equal(group(entry)->started, i == 0 ? 5 : 3);
+        assert_int_equal(group(entry)->sums.switches, 0); /* each was switched to before its group was known */
+    }
+}
+
 /* GIVEN no room for a thread, THEN it is not profiled and that is counted, and the others go on. */
 static void test_a_thread_without_room_is_counted(void **state)
 {
@@ -240,6 +272,7 @@ int main(void)
         TEST(test_detach_inside_another_task),
         TEST(test_detach_ends_nobody_elses_tasks),
         TEST(test_slots_are_taken_over),
+        TEST(test_a_tree_is_of_a_group_on_a_thread),
         TEST(test_a_thread_without_room_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
