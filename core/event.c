@@ -174,7 +174,6 @@ static void begin_slice(struct fl_thread *thread, struct fl_task *task, fl_ticks
                           memory_order_release);
     thread->overflow = task->overflow;
     thread->longest_interval = 0;
-    thread->longest_node = task->at;
 }
 
 void fl_switch(struct fl_thread *thread, struct fl_task *to, fl_ticks now)

@@ -36,8 +36,8 @@ struct fl_task_sums {
  * are the counts of all tasks that were ever in it. One writer, each word by itself.
  */
 struct fl_tree {
-    _Atomic uint32_t published; /* 1 once group, thread and root are right */
-    uint32_t group, thread;     /* thread: index */
+    _Atomic uint32_t published; /* 1 once group and root are right */
+    uint32_t group;
     struct fl_node *root;
     _Atomic uint64_t started, ended, switches;
     _Atomic fl_ticks longest; /* slice */

@@ -45,7 +45,6 @@ void fl_thread_read(const struct fl_thread *thread, const struct fl_node *also, 
         if (atomic_load_explicit(&thread->version, memory_order_relaxed) == before)
             break;
     }
-    view->index = thread->index;
     view->node_id = fl_node_id_of(view->node);
 }
 
@@ -88,7 +87,6 @@ static struct fl_tree *tree_create(struct fl_thread *thread, uint32_t group)
     struct fl_tree *tree = thread->free_trees++;
     thread->free_tree_count--;
     tree->group = group;
-    tree->thread = thread->index;
     tree->root = root;
     tree->next = thread->trees;
     thread->trees = tree;
@@ -206,6 +204,9 @@ void fl_task_end(struct fl_thread *thread, struct fl_task *task, fl_ticks now)
     fl__write_end(&task->version);
     fl__add(&task->at->waited, parked);
     fl__add(&task->tree->ended, 1);
+    if (atomic_load_explicit(&thread->hub, memory_order_relaxed) ==
+        atomic_load_explicit(&task->id, memory_order_relaxed))
+        atomic_store_explicit(&thread->hub, 0, memory_order_release);
     task->key = NULL;
     task->next = NULL;
     if (thread->ended_last)
@@ -307,7 +308,6 @@ static void begin(struct fl_thread *thread, uint32_t tid, uint32_t name, fl_tick
     thread->overflow = 0;
     thread->below = 0;
     thread->longest_interval = 0;
-    thread->longest_node = thread->no_group->root;
 }
 
 /* Owner: its first task is current from the beginning. */

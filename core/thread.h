@@ -89,7 +89,7 @@ struct fl_thread {
 
 /* What a reader saw in one even version. Times in ticks of trace time. */
 struct fl_thread_view {
-    uint32_t id, tid, name, state, hub, index;
+    uint32_t id, tid, name, state, hub;
     fl_ticks begin, end;
     fl_ticks since, slice;
     fl_ticks nodes_own; /* what the own times of all nodes of the slot add up to */

@@ -192,6 +192,8 @@ void naive_end(struct naive *naive, struct naive_thread *thread, struct naive_ta
     task->state = NAIVE_ENDED;
     task->end_order = ++thread->ends;
     task->tree->ended++;
+    if (thread->hub == task->id)
+        thread->hub = 0;
     if (count_ended(thread, &oldest) > naive->ended_tasks)
         oldest->state = NAIVE_FORGOTTEN;
 }

@@ -113,7 +113,11 @@ static int follows_the_kernel(struct fl_session *session)
     HOLDS(per_mille(cpu, got_cpu) < 10);
     HOLDS(per_mille(wall, got_wall) < 10);
 
+    const _Atomic uint64_t *word = thread->cpu.word;
+    uint64_t ours = atomic_load(&thread->cpu.mine);
+    bool by_word = word != &thread->cpu.mine;
     fl_thread_detach(thread);
+    HOLDS(!by_word || atomic_load(word) != ours);
     fl_shadow_destroy(shadow);
     return 0;
 }

@@ -1,6 +1,8 @@
 /* Start, stop and resume: no gap, and nothing of the stop is in any number. */
 #include "core_script.h"
 
+#include <time.h>
+
 static void start(void)
 {
     fl_session_start(script.session);
@@ -191,7 +193,7 @@ static void test_the_end_is_told(void **state)
     assert_int_equal(script.shadow->version, version + 1);
 }
 
-/* GIVEN options left at 0, THEN they are filled in; GIVEN a clock that does not exist, THEN that is an error. */
+/* GIVEN options left at 0, THEN they are filled in; and the session knows when it began. */
 static void test_options(void **state)
 {
     (void)state;
@@ -201,6 +203,7 @@ static void test_options(void **state)
     assert_int_equal(script.session->threshold, 100000000);
     assert_int_equal(script.session->options.ended_tasks, 1024);
     assert_int_equal(script.session->options.ended_threads, 64);
+    assert_in_range(script.session->epoch_ms, (uint64_t)(time(NULL) - 5) * 1000, (uint64_t)(time(NULL) + 1) * 1000);
 }
 
 int main(void)

@@ -184,6 +184,21 @@ static void test_two_hubs_on_one_thread(void **state)
     assert_int_equal(thread()->hub, 2);
 }
 
+/* GIVEN a hub that ends, THEN the thread has none until there is another. */
+static void test_a_hub_that_ends(void **state)
+{
+    (void)state;
+    script_begin(NULL);
+    struct fl_task *first = spawn(), *second = spawn();
+    fl_task_set_hub(script.thread, first);
+    end(first);
+    assert_int_equal(thread()->hub, 0);
+    fl_task_set_hub(script.thread, second);
+    assert_int_equal(thread()->hub, 3);
+    end(spawn());
+    assert_int_equal(thread()->hub, 3);
+}
+
 /* GIVEN a task that has ended, THEN its row says so and keeps its numbers, its wait up to the end included. */
 static void test_an_ended_task_is_kept(void **state)
 {
@@ -368,6 +383,7 @@ int main(void)
         TEST(test_a_hub_that_is_found_late),
         TEST(test_a_hub_that_is_entered_again),
         TEST(test_two_hubs_on_one_thread),
+        TEST(test_a_hub_that_ends),
         TEST(test_an_ended_task_is_kept),
         TEST(test_ended_tasks_are_forgotten_and_rows_reused),
         TEST(test_a_reused_row_starts_clean),
