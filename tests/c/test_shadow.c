@@ -72,16 +72,20 @@ static void test_calls_and_waits_are_changes(void **state)
     to(other), call("serve"), call("wait"), to(main_task);
     call("main"), call("a"), ret("a"), busy(4);
     look();
+    call("a"), ret("a");
+    look();
+    assert_int_equal(version(), 2);
+    assert_int_equal(find_node("main", "main/a")->changed, 2);
     uint64_t first = version();
     call("a"), ret("a");
     to(other), to(main_task);
     look();
     assert_int_equal(version(), first + 1);
     assert_int_equal(find_node("main", "main/a")->changed, first + 1);
-    assert_int_equal(find_node("main", "main/a")->calls, 2);
+    assert_int_equal(find_node("main", "main/a")->calls, 3);
     assert_int_equal(find_node("serve", "serve/wait")->changed, first + 1);
     assert_int_equal(find_node("serve", "serve/wait")->waited, 4);
-    assert_int_equal(find_node("serve", "serve")->changed, first);
+    assert_int_equal(find_node("serve", "serve")->changed, 1);
     assert_int_equal(find_task(2)->changed, first + 1);
 }
 
@@ -265,6 +269,13 @@ static void test_a_session_without_threads(void **state)
     assert_int_equal(version(), 1);
     assert_int_equal(script.shadow->thread_count, 0);
     assert_int_equal(script.shadow->state, FL_SESSION_NEW);
+    fl_session_start(script.session);
+    look();
+    assert_int_equal(version(), 2);
+    busy(5);
+    look();
+    assert_int_equal(version(), 3);
+    assert_int_equal(script.shadow->now, 5);
     fl_shadow_sample(script.shadow);
     fl_shadow_watch(script.shadow);
 }
