@@ -192,6 +192,39 @@ static void test_a_look_has_an_end(void **state)
     assert_int_equal(script.shadow->taken_again, again);
 }
 
+/* GIVEN a long slice that ends when the look has been for slices already, THEN the next look has it, and is a new
+ * picture though nothing else happened. */
+static void test_a_long_slice_that_comes_late(void **state)
+{
+    (void)state;
+    scene();
+    script.session->threshold = 20;
+    look_while(FL__ROOM_MADE, switch_away);
+    assert_int_equal(script.shadow->slice_count, 0);
+    uint64_t version = script.shadow->version;
+    look();
+    assert_int_equal(script.shadow->slice_count, 1);
+    assert_int_equal(script.shadow->version, version + 1);
+    assert_int_equal(script.shadow->slices[0].added, version + 1);
+    look();
+    assert_int_equal(script.shadow->version, version + 1);
+}
+
+/* GIVEN a node that is left with a counter some ticks behind, so that nothing was added to it, THEN what was open in it
+ * is in it no more. */
+static void test_a_node_that_is_left_without_time(void **state)
+{
+    (void)state;
+    script_begin(NULL);
+    call("main"), call("a"), busy(10);
+    assert_node(node("main", "main/a"), 1, .cpu = 10);
+    fl_fake_ticks -= 10, fl_fake_cpu -= 10;
+    ret("a");
+    fl_fake_ticks += 30, fl_fake_cpu += 30;
+    assert_node(node("main", "main/a"), 1, 0);
+    assert_node(node("main", "main"), 1, .cpu = 30);
+}
+
 static void end_the_other(void)
 {
     end((struct fl_task *)fl_table_row(&script.session->tasks, 1));
@@ -329,6 +362,8 @@ int main(void)
         TEST(test_a_switch_at_any_step),
         TEST(test_an_event_that_is_published_late),
         TEST(test_a_look_has_an_end),
+        TEST(test_a_long_slice_that_comes_late),
+        TEST(test_a_node_that_is_left_without_time),
         TEST(test_an_end_at_any_step),
         TEST(test_a_thread_that_ends_at_any_step),
         TEST(test_a_thread_that_comes_at_any_step),

@@ -258,6 +258,47 @@ static void test_time_does_not_go_back_with_the_rate(void **state)
     assert_int_equal(now, 1000000000);
 }
 
+/* GIVEN a clock whose rate is known better now, THEN what stands still is not told anew. */
+static void test_a_better_rate_is_no_change(void **state)
+{
+    (void)state;
+    script_begin(NULL);
+    struct fl_task *hub = spawn(), *ended = spawn();
+    fl_task_set_hub(script.thread, hub);
+    to(ended), call("job"), off(300000), to(hub), end(ended);
+    call("run"), off(500000), busy(70000), call("callback"), off(30000), busy(1000);
+    to(script.thread->main), call("main"), busy(100000);
+    look();
+    uint64_t rate = atomic_load(&fl__clock.ns_per_tick);
+    atomic_store(&fl__clock.ns_per_tick, rate + rate / 100);
+    busy(1000);
+    look();
+    atomic_store(&fl__clock.ns_per_tick, rate);
+    assert_int_equal(version(), 2);
+    assert_int_equal(find_node("main", "main")->changed, 2);
+    assert_int_equal(find_node("run", "run")->changed, 1);
+    assert_int_equal(find_node("run", "run/callback")->changed, 1);
+    assert_int_equal(find_node("", "")->changed, 1); /* has waited */
+    assert_int_equal(find_node("job", "job")->changed, 1);
+    assert_int_equal(find_task(2)->changed, 1);
+    assert_int_equal(find_task(3)->changed, 1);
+    assert_int_equal(find_task(3)->sums.blocked, 300000);
+    assert_int_equal(script.shadow->groups[0].changed, 1);
+    assert_int_equal(group("run")->changed, 1);
+}
+
+/* GIVEN a group with a label, THEN it is told. */
+static void test_labels(void **state)
+{
+    (void)state;
+    script_begin(NULL);
+    uint32_t label = fl_strings_add(&script.session->strings, "GET /", 5);
+    uint32_t id = fl_groups_add(&script.session->groups, function("serve"), label);
+    look();
+    assert_int_equal(script.shadow->groups[id].label, label);
+    assert_int_equal(script.shadow->groups[id].entry, function("serve"));
+}
+
 /* GIVEN a session without threads, THEN there is a picture of it. */
 static void test_a_session_without_threads(void **state)
 {
@@ -289,6 +330,7 @@ int main(void)
         TEST(test_nothing_new_is_no_version),   TEST(test_names_and_slices_are_changes),
         TEST(test_a_row_that_changes_hands),    TEST(test_group_sums_are_sums_of_nodes),
         TEST(test_a_tree_that_grows),           TEST(test_time_does_not_go_back_with_the_rate),
+        TEST(test_a_better_rate_is_no_change),  TEST(test_labels),
         TEST(test_a_session_without_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
