@@ -263,6 +263,7 @@ static void test_a_better_rate_is_no_change(void **state)
 {
     (void)state;
     script_begin(NULL);
+    busy(200000);
     struct fl_task *hub = spawn(), *ended = spawn();
     fl_task_set_hub(script.thread, hub);
     to(ended), call("job"), off(300000), to(hub), end(ended);
