@@ -208,6 +208,9 @@ static int remote(void)
     HOLDS(fl_cpu_clock_remote(tid) > MS);
     atomic_store(&stop, true);
     pthread_join(thread, NULL);
+    /* A thread that is joined may be in the kernel's tables for a moment still. */
+    for (int i = 0; i < 1000 && fl_cpu_clock_remote(tid) != 0; i++)
+        nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
     HOLDS(fl_cpu_clock_remote(tid) == 0);
     return 0;
 }

@@ -173,8 +173,10 @@ static void test_published_nodes_are_whole(void **state)
         uint32_t chunks = fl_table_used(&nodes);
         const struct fl_node_chunk *chunk = fl_table_chunk(&nodes, chunks - 1);
         uint32_t used = chunk ? atomic_load_explicit(&chunk->used, memory_order_acquire) : 0;
-        const struct fl_node *newest = (const struct fl_node *)(const void *)chunk + (used ? used - 1 : 0);
-        if (used <= 1 || newest == root)
+        if (used <= 1)
+            continue;
+        const struct fl_node *newest = (const struct fl_node *)(const void *)chunk + used - 1;
+        if (newest == root)
             continue;
         if (newest->function < last || newest->parent == 0 || newest->parent >= fl_node_id_of(newest))
             fail_msg("a node after %u is not whole", last);
