@@ -1,5 +1,10 @@
-# cmake -DWEB=web -P BuildPage.cmake: builds web/app/dist with npm, or says what is missing.
+# cmake -DWEB=web -P BuildPage.cmake: builds web/app/dist with npm. Without npm it takes a page that was built elsewhere
+# and put there, or says what is missing.
 find_program(NPM npm)
+if(NOT NPM AND EXISTS ${WEB}/app/dist/index.html)
+    message(STATUS "npm is not here: the page in web/app/dist is taken as it is")
+    return()
+endif()
 if(NOT NPM)
     message(FATAL_ERROR
         "npm is needed to build flamelet's page. On Debian: apt-get install nodejs npm (Node 20.19 or newer), or build the "
