@@ -60,6 +60,16 @@ static inline void fl_enter(struct fl_thread *thread, fl_function_id function, b
     fl__move(thread, child, now);
 }
 
+/*
+ * What the current task's stack is, outermost first; shape: count. For a start in the middle: frames that were not
+ * known to be there are counted as `seeded` in their nodes, not as calls. The stack that was known is forgotten.
+ */
+void fl_seed(struct fl_thread *thread, const fl_function_id *functions, uint32_t count, fl_ticks now);
+
+/* Likewise for a task that is parked. Its wait up to `now` belongs to where it was thought to be. */
+void fl_seed_parked(struct fl_thread *thread, struct fl_task *task, const fl_function_id *functions, uint32_t count,
+                    fl_ticks now);
+
 /* `function` is left: it returns, yields or is unwound. */
 static inline void fl_leave(struct fl_thread *thread, fl_function_id function, fl_ticks now)
 {

@@ -78,7 +78,6 @@ static struct fl_node *make(struct fl_node_maker *maker, struct fl_node *parent,
         used = 1;
     }
     struct fl_node *node = (struct fl_node *)(void *)maker->chunk + used;
-    node->parent = parent ? fl_node_id_of(parent) : 0;
     node->function = function;
     node->up = parent;
     node->last_child = &fl__no_child;

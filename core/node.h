@@ -5,7 +5,7 @@
  * node's id follows from its address, and nodes need no field for it. Ids of one thread grow with time, hence a
  * parent's id is smaller than its children's.
  *
- * Owner: fills parent and function, then publishes the node by raising the chunk's `used` (release), then counts on it.
+ * Owner: fills `up` and `function`, then publishes the node by raising the chunk's `used` (release), then counts on it.
  * Readers: look at slots 1 .. used-1 (acquire), never at the fields marked "owner".
  */
 #ifndef FL_NODE_H
@@ -27,9 +27,9 @@ typedef uint32_t fl_function_id; /* 0: none, also the function of a root */
 #define FL_NO_FUNCTION   (FL_ROOT_FUNCTION | 0xffffffu) /* equals no function and no group */
 
 struct fl_node {
-    fl_node_id parent;          /* 0 for a root */
+    _Atomic uint32_t seeded;    /* frames that were there before the start; not part of `calls` */
     fl_function_id function;    /* or FL_ROOT_FUNCTION | group */
-    struct fl_node *up;         /* the parent's address, NULL for a root */
+    struct fl_node *up;         /* the parent, NULL for a root */
     struct fl_node *last_child; /* owner: the child entered last, never NULL (a sentinel where there is none) */
     _Atomic uint64_t calls;     /* entries; resumes of generators are not counted */
     _Atomic fl_ticks own;       /* ticks while this node was current, up to the owner's last event */
@@ -60,6 +60,12 @@ static inline fl_node_id fl_node_id_of(const struct fl_node *node)
 {
     const struct fl_node_chunk *chunk = fl_node_chunk_of(node);
     return chunk->index << FL_NODE_BITS | (uint32_t)(node - (const struct fl_node *)(const void *)chunk);
+}
+
+/* Any thread: the parent's id, 0 for a root. */
+static inline fl_node_id fl_node_parent(const struct fl_node *node)
+{
+    return node->up ? fl_node_id_of(node->up) : 0;
 }
 
 /* Any thread: the node right below a root, a task's entry function. A hub that is off the processor there is idle in

@@ -27,6 +27,7 @@
 struct fl_shadow_node {
     uint64_t added, changed;
     uint32_t parent, function, group, thread; /* function 0: a root */
+    uint32_t seeded;                          /* frames that were there before the start */
     uint64_t calls, cpu, blocked, idle, waited;
     /* The raw words that the times were made of, to see a change; ticks. */
     uint64_t raw_own, raw_blocked, raw_idle, raw_waited;

@@ -3,6 +3,7 @@
 /* Raw words of one node. */
 struct raw {
     uint64_t calls, own, blocked, idle, waited;
+    uint32_t seeded;
 };
 
 static void set_times(struct fl_shadow *shadow, fl_node_id id, const struct fl_node *node, const struct raw *raw,
@@ -17,7 +18,7 @@ static void set_times(struct fl_shadow *shadow, fl_node_id id, const struct fl_n
     uint64_t cpu = own > blocked + idle ? own - blocked - idle : 0;
     uint64_t waited = fl_ticks_to_ns(raw->waited);
     if (row->calls != raw->calls || row->cpu != cpu || row->blocked != blocked || row->idle != idle ||
-        row->waited != waited) {
+        row->waited != waited || row->seeded != raw->seeded) {
         row->changed = version;
         shadow->dirty = true;
     }
@@ -27,6 +28,7 @@ static void set_times(struct fl_shadow *shadow, fl_node_id id, const struct fl_n
     sums->idle += idle - row->idle;
     sums->waited += waited - row->waited;
     row->calls = raw->calls;
+    row->seeded = raw->seeded;
     row->cpu = cpu;
     row->blocked = blocked;
     row->idle = idle;
@@ -45,17 +47,15 @@ bool fl__shadow_know_node(struct fl_shadow *shadow, fl_node_id id, uint64_t vers
     while (shadow->nodes[id].added == 0) {
         fl_node_id top = id;
         const struct fl_node *node = fl_table_row(&shadow->session->nodes, top);
-        while (node->parent != 0 && shadow->nodes[node->parent].added == 0) {
-            top = node->parent;
-            node = fl_table_row(&shadow->session->nodes, top);
-        }
+        for (; node->up && shadow->nodes[fl_node_parent(node)].added == 0; node = node->up)
+            top = fl_node_parent(node);
         struct fl_shadow_node *row = &shadow->nodes[top];
         bool is_root = (node->function & FL_ROOT_FUNCTION) != 0;
-        uint32_t group = is_root ? node->function & ~FL_ROOT_FUNCTION : shadow->nodes[node->parent].group;
+        uint32_t group = is_root ? node->function & ~FL_ROOT_FUNCTION : shadow->nodes[fl_node_parent(node)].group;
         const struct fl_node_chunk *chunk = fl_node_chunk_of(node);
         if (fl__shadow_reserve_group(shadow, group) != 0)
             return false;
-        *row = (struct fl_shadow_node){.added = version, .changed = version, .parent = node->parent};
+        *row = (struct fl_shadow_node){.added = version, .changed = version, .parent = fl_node_parent(node)};
         row->function = is_root ? 0 : node->function;
         row->group = group;
         row->thread = atomic_load_explicit(&fl__shadow_thread(shadow, chunk->thread)->id, memory_order_acquire);
@@ -70,6 +70,7 @@ static void scan_node(struct fl_shadow *shadow, fl_node_id id, const struct fl_n
     struct fl_shadow_node *row = &shadow->nodes[id];
     struct raw raw;
     raw.calls = atomic_load_explicit(&node->calls, memory_order_relaxed);
+    raw.seeded = atomic_load_explicit(&node->seeded, memory_order_relaxed);
     raw.waited = atomic_load_explicit(&node->waited, memory_order_relaxed);
     raw.blocked = atomic_load_explicit(&node->blocked, memory_order_acquire);
     raw.idle = atomic_load_explicit(&node->idle, memory_order_acquire);
@@ -78,8 +79,8 @@ static void scan_node(struct fl_shadow *shadow, fl_node_id id, const struct fl_n
     if (row->added == 0) {
         if (!fl__shadow_know_node(shadow, id, version))
             return;
-    } else if (raw.own == row->raw_own && raw.calls == row->calls && raw.waited == row->raw_waited &&
-               raw.blocked == row->raw_blocked && raw.idle == row->raw_idle) {
+    } else if (raw.own == row->raw_own && raw.calls == row->calls && raw.seeded == row->seeded &&
+               raw.waited == row->raw_waited && raw.blocked == row->raw_blocked && raw.idle == row->raw_idle) {
         return;
     }
     set_times(shadow, id, node, &raw, &(struct fl_open){0}, version);
@@ -110,7 +111,8 @@ static void take_node(struct fl_shadow *shadow, const struct fl_node *node, cons
                       .own = view->own,
                       .blocked = view->node_blocked,
                       .idle = view->node_idle,
-                      .waited = atomic_load_explicit(&node->waited, memory_order_relaxed)};
+                      .waited = atomic_load_explicit(&node->waited, memory_order_relaxed),
+                      .seeded = atomic_load_explicit(&node->seeded, memory_order_relaxed)};
     set_times(shadow, id, node, &raw, open, version);
 }
 

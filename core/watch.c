@@ -82,7 +82,7 @@ void fl_watch_look(struct fl_watch *watch)
 static fl_node_id parent_of(const struct fl_watch *watch, fl_node_id id)
 {
     const struct fl_node *node = fl_table_row(&watch->session->nodes, id);
-    return node ? node->parent : 0;
+    return node ? fl_node_parent(node) : 0;
 }
 
 /* Is `id` below `ancestor`, or itself? Ids shrink on the way up. */

@@ -45,12 +45,12 @@ static void test_a_path_is_one_node(void **state)
     assert_ptr_equal(fl_node_child(&maker, a, 7), under_a);
     assert_ptr_equal(fl_node_child(&maker, NULL, FL_ROOT_FUNCTION | 5), root);
     assert_ptr_not_equal(fl_node_child(&maker, NULL, FL_ROOT_FUNCTION | 6), root);
-    assert_int_equal(root->parent, 0);
+    assert_int_equal(fl_node_parent(root), 0);
     assert_null(root->up);
-    assert_int_equal(a->parent, fl_node_id_of(root));
+    assert_int_equal(fl_node_parent(a), fl_node_id_of(root));
     assert_ptr_equal(a->up, root);
     assert_int_equal(a->function, 7);
-    assert_int_equal(under_a->parent, fl_node_id_of(a));
+    assert_int_equal(fl_node_parent(under_a), fl_node_id_of(a));
     assert_ptr_equal(a->last_child, &fl__no_child);
     assert_int_equal(atomic_load(&a->calls), 0);
     assert_false(fl_node_is_entry(root));
@@ -178,7 +178,7 @@ static void test_published_nodes_are_whole(void **state)
         const struct fl_node *newest = (const struct fl_node *)(const void *)chunk + used - 1;
         if (newest == root)
             continue;
-        if (newest->function < last || newest->parent == 0 || newest->parent >= fl_node_id_of(newest))
+        if (newest->function < last || fl_node_parent(newest) == 0 || fl_node_parent(newest) >= fl_node_id_of(newest))
             fail_msg("a node after %u is not whole", last);
         last = newest->function;
     }

@@ -295,8 +295,8 @@ static bool is_at_a_whole_node(void)
 {
     struct fl_thread_view view;
     fl_thread_read(atomic_load(&world.thread), NULL, &view);
-    return view.node->function != 0 && (view.node->parent != 0) == (view.node->up != NULL) &&
-           view.node_id > view.node->parent;
+    return view.node->function != 0 && (fl_node_parent(view.node) != 0) == (view.node->up != NULL) &&
+           view.node_id > fl_node_parent(view.node);
 }
 
 /* GIVEN nodes that are current as soon as they are made, THEN a view's node is whole. */
