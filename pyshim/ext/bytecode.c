@@ -84,7 +84,8 @@ static int argument(const struct code_view *view, int i)
     return value;
 }
 
-/* The name that this unit loads, borrowed; NULL when it loads none. The lowest bits of some arguments are flags. */
+/* The name that this unit loads, borrowed; NULL when it loads none. The lowest bits of some arguments are flags. Two
+ * loads made into one instruction stand at the first one's place: it is the first name. */
 static PyObject *loaded_name(const struct code_view *view, int i)
 {
     PyObject *names = view->code->co_names, *locals = view->code->co_localsplusnames;
@@ -106,11 +107,38 @@ static PyObject *loaded_name(const struct code_view *view, int i)
         return name_at(names, value >> 2);
     case LOAD_FAST_CHECK:
 #endif
+#if PY_VERSION_HEX >= 0x030e0000
+    case LOAD_FAST_BORROW:
+#endif
     case LOAD_FAST:
     case LOAD_DEREF:
         return name_at(locals, value);
+#if PY_VERSION_HEX >= 0x030e0000
+    case LOAD_FAST_BORROW_LOAD_FAST_BORROW:
+#endif
+#if PY_VERSION_HEX >= 0x030d0000
+    case LOAD_FAST_LOAD_FAST:
+        return name_at(locals, value >> 4);
+#endif
     default:
         return NULL;
+    }
+}
+
+/* The name of what is on top of the stack after this unit, as far as the unit alone tells. */
+static PyObject *name_on_top(const struct code_view *view, int i)
+{
+    switch (opcode_at(view, i)) {
+#if PY_VERSION_HEX >= 0x030e0000
+    case LOAD_FAST_BORROW_LOAD_FAST_BORROW:
+#endif
+#if PY_VERSION_HEX >= 0x030d0000
+    case LOAD_FAST_LOAD_FAST:
+    case STORE_FAST_LOAD_FAST:
+        return name_at(view->code->co_localsplusnames, argument(view, i) & 15);
+#endif
+    default:
+        return loaded_name(view, i);
     }
 }
 
@@ -143,13 +171,26 @@ static int first_part(const struct code_view *view, int end, const struct range 
     return best;
 }
 
+/* The unit before `end`, without the caches of instructions. -1: none. */
+static int unit_before(const struct code_view *view, int end)
+{
+    int i = end - 1;
+    while (i >= 0 && opcode_at(view, i) == CACHE)
+        i--;
+    return i;
+}
+
+/* What this unit puts on the stack: "name", or "owner.name" for an attribute. A new str or NULL. */
 static PyObject *describe(const struct code_view *view, int unit, const char *verb)
 {
-    PyObject *name = loaded_name(view, unit);
+    PyObject *name = name_on_top(view, unit);
     PyObject *owner = NULL;
     if (loads_attribute(opcode_at(view, unit))) {
-        int part = first_part(view, unit, &view->ranges[unit]);
-        owner = part >= 0 ? loaded_name(view, part) : NULL;
+        int part = first_part(view, unit, &view->ranges[unit]), before = unit_before(view, unit);
+        if (part >= 0)
+            owner = loaded_name(view, part);
+        else if (before >= 0)
+            owner = name_on_top(view, before);
         if (owner && (PyUnicode_CompareWithASCIIString(owner, "self") == 0 ||
                       PyUnicode_CompareWithASCIIString(owner, "cls") == 0))
             owner = NULL;
@@ -157,36 +198,85 @@ static PyObject *describe(const struct code_view *view, int unit, const char *ve
     return owner ? PyUnicode_FromFormat("%s%U.%U", verb, owner, name) : PyUnicode_FromFormat("%s%U", verb, name);
 }
 
-/* The last unit before `end` that loads a name. -1: none. */
-static int last_load(const struct code_view *view, int end)
+/* The expression whose value this unit makes: a name, an attribute, or what is called. */
+static PyObject *describe_value(const struct code_view *view, int unit, const char *verb)
 {
-    int i = end - 1;
-    while (i >= 0 && !loaded_name(view, i))
-        i--;
-    return i;
+    if (unit < 0)
+        return NULL;
+    if (!name_on_top(view, unit)) {
+        if (!view->ranges[unit].known)
+            return NULL;
+        unit = first_part(view, unit, &view->ranges[unit]);
+    }
+    return unit >= 0 ? describe(view, unit, verb) : NULL;
+}
+
+/* The unit after which a `with` has its context manager on the stack, if `unit` enters it; else -1. */
+static int entered_by(const struct code_view *view, int unit)
+{
+#if PY_VERSION_HEX >= 0x030e0000
+    /* manager, COPY, LOAD_SPECIAL __exit__, SWAP, SWAP, LOAD_SPECIAL __enter__, CALL */
+    enum { STEPS = 6 };
+    if (opcode_at(view, unit) != CALL || unit < STEPS || opcode_at(view, unit - 1) != LOAD_SPECIAL ||
+        opcode_at(view, unit - 4) != LOAD_SPECIAL)
+        return -1;
+    return unit_before(view, unit - STEPS + 1);
+#else
+    return opcode_at(view, unit) == BEFORE_WITH ? unit_before(view, unit) : -1;
+#endif
+}
+
+static bool same_range(const struct range *a, const struct range *b)
+{
+    return a->known && b->known && same_start(a, b) && compare_ends(a, b) == 0;
+}
+
+/*
+ * The context manager that `unit` leaves, as entered_by() gives it; else -1. Leaving calls __exit__ with constants
+ * that stand where the call itself stands; a constant that is written as an argument stands inside of its call.
+ */
+static int left_by(const struct code_view *view, int unit)
+{
+    int opcode = opcode_at(view, unit);
+    if (opcode != CALL && opcode != WITH_EXCEPT_START)
+        return -1;
+    int before = unit_before(view, unit);
+#ifdef PRECALL
+    if (before >= 0 && opcode_at(view, before) == PRECALL)
+        before = unit_before(view, before);
+#endif
+    bool constant = before >= 0 && (opcode_at(view, before) == LOAD_CONST
+#ifdef LOAD_COMMON_CONSTANT
+                                    || opcode_at(view, before) == LOAD_COMMON_CONSTANT
+#endif
+                                   );
+    if (opcode == CALL && !(constant && same_range(&view->ranges[before], &view->ranges[unit])))
+        return -1;
+    for (int i = unit - 1; i >= 0; i--) {
+        int manager = same_range(&view->ranges[i], &view->ranges[unit]) ? entered_by(view, i) : -1;
+        if (manager >= 0)
+            return manager;
+    }
+    return -1;
 }
 
 static PyObject *find_name(const struct code_view *view, int unit)
 {
-    int part;
-    switch (opcode_at(view, unit)) {
-#ifdef BEFORE_WITH
-    case BEFORE_WITH: /* what it enters was loaded right before; its own position is the whole statement's on 3.12 */
-        part = last_load(view, unit);
-        return part >= 0 ? describe(view, part, "with ") : NULL;
-#endif
-    case FOR_ITER:
+    int part = entered_by(view, unit);
+    if (part < 0)
+        part = left_by(view, unit);
+    if (part >= 0)
+        return describe_value(view, part, "with ");
+    if (opcode_at(view, unit) == FOR_ITER) {
         /* In source order the iterated expression stands before GET_ITER, which stands before the loop. */
         for (part = unit - 1; part >= 0 && opcode_at(view, part) != GET_ITER;)
             part--;
-        part = last_load(view, part);
-        return part >= 0 ? describe(view, part, "for ") : NULL;
-    default:
-        if (!view->ranges[unit].known)
-            return NULL;
-        part = first_part(view, unit, &view->ranges[unit]);
-        return part >= 0 ? describe(view, part, "") : NULL;
+        return describe_value(view, unit_before(view, part), "for ");
     }
+    if (!view->ranges[unit].known)
+        return NULL;
+    part = first_part(view, unit, &view->ranges[unit]);
+    return part >= 0 ? describe(view, part, "") : NULL;
 }
 
 PyObject *fl_bytecode_call_name(PyCodeObject *code, int instruction)

@@ -16,6 +16,7 @@ import gevent
 from gevent.event import Event
 from gevent.lock import Semaphore
 from gevent.queue import Queue
+from greenlet import greenlet
 import flamelet
 
 class Worker:
@@ -42,12 +43,37 @@ def twice():
 def of_many_names():
     {names}
     items.get()
+def gate(of): return lock
+class Door:
+    __exit__ = greenlet.switch.__get__(gevent.get_hub())
+    def __enter__(self): return self
+class House:
+    door = Door()
+def leaving_a_with_statement():
+    with House.door: pass
+def leaving_by_an_error():
+    with House.door: raise ValueError
+def in_a_with_statement():
+    with House.door:
+        event.wait()
+def a_with_statement_of_a_call():
+    with gate(items): pass
+def an_iteration_over_a_call():
+    for item in iter(items): pass
+def a_loop_on_one_line():
+    for queue in [items]: queue.get()
+def a_call_after_a_local():
+    first, second = 1, items
+    print(first, second.get())
+def with_constants(): event.wait(None)
 def by_keywords(): items.get(block=True, timeout=3)
 def by_unpacking(): items.get(*(), **{{"timeout": 3}})
 
 worker = Worker()
 functions = [worker.attribute_of_self, worker.over_two_lines, of_a_global, a_with_statement, an_iteration, of_a_call,
-             of_a_module, twice, of_many_names, by_keywords, by_unpacking]
+             of_a_module, twice, of_many_names, by_keywords, by_unpacking, a_with_statement_of_a_call,
+             an_iteration_over_a_call, a_loop_on_one_line, a_call_after_a_local, with_constants,
+             leaving_a_with_statement, leaving_by_an_error, in_a_with_statement]
 flamelet.start()
 greenlets = [gevent.spawn(function) for function in functions]
 gevent.sleep(0.05)
@@ -81,6 +107,14 @@ def test_waits_are_named_as_in_the_source(tmp_path: Path, write: Write) -> None:
         "of_many_names": "items.get",
         "by_keywords": "items.get",
         "by_unpacking": "items.get",
+        "a_with_statement_of_a_call": "with gate",
+        "an_iteration_over_a_call": "for iter",
+        "a_loop_on_one_line": "queue.get",
+        "a_call_after_a_local": "second.get",
+        "with_constants": "event.wait",
+        "leaving_a_with_statement": "with House.door",
+        "leaving_by_an_error": "with House.door",
+        "in_a_with_statement": "event.wait",
     }
     assert {name: waits.get(name) for name in expected} == expected
 
