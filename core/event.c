@@ -27,11 +27,6 @@ static struct settled settle(struct fl_thread *thread, fl_ticks now, bool ask)
     return s;
 }
 
-static bool is_poll(const struct fl_task *task, const struct fl_node *node)
-{
-    return atomic_load_explicit(&task->hub, memory_order_relaxed) && fl_node_is_entry(node);
-}
-
 /* Inside the version: writes what was settled. */
 static void write_settled(struct fl_thread *thread, const struct settled *s)
 {
@@ -39,7 +34,7 @@ static void write_settled(struct fl_thread *thread, const struct settled *s)
     fl_ticks since = atomic_load_explicit(&thread->since, memory_order_relaxed);
     fl__add(&node->own, s->interval);
     if (s->off) {
-        bool in_poll = is_poll(atomic_load_explicit(&thread->task, memory_order_relaxed), node);
+        bool in_poll = fl__in_poll(thread->session, atomic_load_explicit(&thread->task, memory_order_relaxed), node);
         fl__add(in_poll ? &node->idle : &node->blocked, s->off);
         fl__add(in_poll ? &thread->idle : &thread->blocked, s->off);
     }
@@ -138,7 +133,7 @@ void fl__slice_end(struct fl_thread *thread, struct fl_task *task, fl_ticks now)
     if (busy > atomic_load_explicit(&task->tree->longest, memory_order_relaxed))
         atomic_store_explicit(&task->tree->longest, busy, memory_order_relaxed);
     if (busy >= thread->session->threshold) {
-        bool sure = thread->longest_interval >= busy / 2 && !is_poll(task, thread->longest_node);
+        bool sure = thread->longest_interval >= busy / 2 && !fl__in_poll(thread->session, task, thread->longest_node);
         fl_slices_add(&thread->slices, &(struct fl_slice){.task = atomic_load_explicit(&task->id, memory_order_relaxed),
                                                           .group = task->tree->group,
                                                           .node = fl_node_id_of(sure ? thread->longest_node : at),

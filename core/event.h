@@ -22,6 +22,20 @@ void fl__settle(struct fl_thread *thread, fl_ticks now);
 /* Inside the thread's version, everything up to `now` being settled: the current task's slice is over, it is parked. */
 void fl__slice_end(struct fl_thread *thread, struct fl_task *task, fl_ticks now);
 
+/*
+ * Any thread: a task that is off the processor at this node is a hub in its poll. That is where the embedder said, else
+ * its entry function; or a C function called from there, where C functions are told.
+ */
+static inline bool fl__in_poll(const struct fl_session *session, const struct fl_task *task, const struct fl_node *node)
+{
+    if (!atomic_load_explicit(&task->hub, memory_order_acquire))
+        return false;
+    const struct fl_node *poll = atomic_load_explicit(&task->poll, memory_order_acquire);
+    if (node->up && fl_functions_get(&session->functions, node->function)->kind == FL_FUNCTION_C)
+        node = node->up;
+    return poll ? node == poll : fl_node_is_entry(node);
+}
+
 /* Trace time now. */
 static inline fl_ticks fl_now(const struct fl_thread *thread)
 {

@@ -52,15 +52,18 @@ struct fl_task {
     _Atomic uint32_t group;
     _Atomic uint32_t name, wait; /* string ids */
     _Atomic fl_node_id node;     /* where it was at its last switch out */
-    _Atomic uint32_t hub;        /* 1: it runs its thread's event loop: idle where others are blocked (node.h) */
-    _Atomic fl_ticks begin;      /* trace time at which its life began */
-    _Atomic fl_ticks since;      /* trace time at which its state began */
+    _Atomic uint32_t hub;        /* 1: it runs its thread's event loop: idle in its poll (event.h) */
+    /* A hub's: where it polls. NULL: in its entry function. Only compared. */
+    _Atomic(const struct fl_node *) poll;
+    _Atomic fl_ticks begin; /* trace time at which its life began */
+    _Atomic fl_ticks since; /* trace time at which its state began */
     struct fl_task_sums sums;
 
     /* Owner only. */
     struct fl_node *at;    /* where it goes on */
     struct fl_tree *tree;  /* where its time goes */
     struct fl_task *next;  /* free list, or the queue of ended tasks */
+    struct fl_task *inner; /* the embedder's: the task that runs on top of this one's stack, or NULL */
     void *key;             /* the embedder's: which greenlet this is */
     uint32_t overflow;     /* calls deeper than memory allowed, not in the tree */
     uint32_t seeded_epoch; /* the embedder's: session's epoch in which its stack was last told */

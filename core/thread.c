@@ -27,7 +27,7 @@ static void read_position(const struct fl_thread *thread, const struct fl_node *
     view->begin = atomic_load_explicit(&thread->begin, memory_order_acquire);
     view->end = atomic_load_explicit(&thread->end, memory_order_acquire);
     view->nodes_own = atomic_load_explicit(&thread->before, memory_order_acquire) + view->since - view->begin;
-    view->in_poll = atomic_load_explicit(&view->task->hub, memory_order_acquire) && fl_node_is_entry(view->node);
+    view->in_poll = fl__in_poll(thread->session, view->task, view->node);
     const struct fl_node *node = also ? also : view->node;
     view->own = atomic_load_explicit(&node->own, memory_order_acquire);
     view->node_blocked = atomic_load_explicit(&node->blocked, memory_order_acquire);
@@ -151,6 +151,7 @@ struct fl_task *fl_task_create(struct fl_thread *thread, fl_ticks now, void *key
     task->at = thread->no_group->root;
     task->tree = thread->no_group;
     task->next = NULL;
+    task->inner = NULL;
     task->key = key;
     task->overflow = 0;
     task->seeded_epoch = 0;
@@ -163,6 +164,7 @@ struct fl_task *fl_task_create(struct fl_thread *thread, fl_ticks now, void *key
     atomic_store_explicit(&task->wait, 0, memory_order_release);
     atomic_store_explicit(&task->node, fl_node_id_of(task->at), memory_order_release);
     atomic_store_explicit(&task->hub, 0, memory_order_release);
+    atomic_store_explicit(&task->poll, NULL, memory_order_release);
     atomic_store_explicit(&task->begin, now, memory_order_release);
     atomic_store_explicit(&task->since, now, memory_order_release);
     atomic_store_explicit(&task->sums.cpu, 0, memory_order_release);
@@ -224,6 +226,13 @@ void fl_task_set_hub(struct fl_thread *thread, struct fl_task *task)
     atomic_store_explicit(&task->hub, 1, memory_order_release);
     fl__write_end(&task->version);
     atomic_store_explicit(&thread->hub, atomic_load_explicit(&task->id, memory_order_relaxed), memory_order_release);
+}
+
+void fl_task_set_poll(struct fl_thread *thread, struct fl_task *task, const struct fl_node *poll)
+{
+    atomic_store_explicit(&task->poll, poll, memory_order_release);
+    if (!atomic_load_explicit(&task->hub, memory_order_relaxed))
+        fl_task_set_hub(thread, task);
 }
 
 void fl_task_set_name(struct fl_task *task, uint32_t name)

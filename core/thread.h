@@ -144,6 +144,10 @@ struct fl_node *fl__task_join_group(struct fl_thread *thread, struct fl_task *ta
 /* Owner thread: this task runs its thread's event loop. */
 void fl_task_set_hub(struct fl_thread *thread, struct fl_task *task);
 
+/* Owner thread: likewise; its poll is not its entry function but this node, to which it may come from a stack that is
+ * no loop's. May be called again, with another node. */
+void fl_task_set_poll(struct fl_thread *thread, struct fl_task *task, const struct fl_node *poll);
+
 /* Owner thread: string ids. */
 void fl_task_set_name(struct fl_task *task, uint32_t name);
 void fl_task_set_wait(struct fl_task *task, uint32_t wait);

@@ -120,6 +120,53 @@ static void test_a_hub_is_idle_in_its_entry_function_only(void **state)
     assert_sums(group("run"), .cpu = 11, .blocked = 40, .idle = 100);
 }
 
+/* GIVEN a hub that was told where it polls, THEN off the processor there is idle, and nowhere else. */
+static void test_a_hub_whose_poll_is_not_its_entry_function(void **state)
+{
+    (void)state;
+    script_begin(NULL);
+    struct fl_task *loop = current_task(), *job = spawn();
+    call("main"), call("run"), call("select");
+    fl_task_set_poll(script.thread, loop, script.thread->node);
+    busy(1), off(2);
+    assert_thread(thread(), .cpu = 1, .idle = 2); /* also while it is open */
+    ret("select"), off(4), ret("run"), off(8);
+    call("select"), off(16), ret("select"); /* another node of the same function */
+    to(job), call("job"), off(32), to(loop);
+    assert_node(node("main", "main/run/select"), 1, .cpu = 1, .idle = 2);
+    assert_node(node("main", "main/run"), 1, .blocked = 4);
+    assert_node(node("main", "main"), 1, .blocked = 8, .waited = 32);
+    assert_node(node("main", "main/select"), 1, .blocked = 16);
+    assert_node(node("job", "job"), 1, .blocked = 32);
+    assert_int_equal(thread()->hub, 1);
+    assert_int_equal(task(1)->hub, 1);
+    /* The loop runs from another place now. */
+    fl_task_set_poll(script.thread, loop, script.thread->node);
+    off(64);
+    assert_node(node("main", "main"), 1, .blocked = 8, .idle = 64, .waited = 32);
+}
+
+/* GIVEN a hub that polls by a C function which is told, THEN off the processor in it is idle. */
+static void test_a_hub_that_polls_in_a_c_function(void **state)
+{
+    (void)state;
+    script_begin(NULL);
+    struct fl_task *loop = current_task();
+    const struct fl_function row = {.kind = FL_FUNCTION_C, .name = fl_strings_add(&script.session->strings, "poll", 4)};
+    fl_function_id poll = fl_functions_add(&script.session->functions, &row);
+    call("run");
+    fl_task_set_hub(script.thread, loop);
+    fl_enter(script.thread, poll, true, fl_now(script.thread));
+    off(1);
+    assert_thread(thread(), .idle = 1);
+    fl_leave(script.thread, poll, fl_now(script.thread));
+    call("callback");
+    fl_enter(script.thread, poll, true, fl_now(script.thread));
+    off(2);
+    fl_leave(script.thread, poll, fl_now(script.thread));
+    assert_thread(thread(), .blocked = 2, .idle = 1);
+}
+
 /* GIVEN a task that turns out to be the hub while it is deep inside, THEN its entry function is its poll from then on.
  */
 static void test_a_hub_that_is_found_late(void **state)
@@ -380,6 +427,8 @@ int main(void)
         TEST(test_stacks_stay_apart),
         TEST(test_a_switch_to_itself_is_none),
         TEST(test_a_hub_is_idle_in_its_entry_function_only),
+        TEST(test_a_hub_whose_poll_is_not_its_entry_function),
+        TEST(test_a_hub_that_polls_in_a_c_function),
         TEST(test_a_hub_that_is_found_late),
         TEST(test_a_hub_that_is_entered_again),
         TEST(test_two_hubs_on_one_thread),
