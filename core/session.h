@@ -20,6 +20,7 @@
 #include "strings.h"
 #include "table.h"
 
+struct fl_global_lock;
 struct fl_thread;
 
 enum fl_session_state { FL_SESSION_NEW, FL_SESSION_RUNNING, FL_SESSION_STOPPED, FL_SESSION_OVER };
@@ -33,7 +34,8 @@ struct fl_session_options {
     uint32_t ended_tasks;   /* ended tasks that each thread keeps, default 1,024 */
     uint32_t ended_threads; /* ended threads that are kept before their slots are taken over, default 64 */
     enum fl_clock_kind clock;
-    int cpu_clock; /* enum fl_cpu_kind */
+    int cpu_clock;                            /* enum fl_cpu_kind */
+    const struct fl_global_lock *global_lock; /* borrowed, outlives the session; NULL: there is none */
 };
 
 struct fl_session {

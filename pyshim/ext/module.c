@@ -3,6 +3,7 @@
 #include "cpu_clock.h"
 #include "engine.h"
 #include "functions.h"
+#include "gil.h"
 #include "greenlets.h"
 #include "hooks.h"
 #include "serving.h"
@@ -11,6 +12,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Argument texts of start() as the core's enums; -1 with an exception set for another text. */
 static int parse_choice(const char *argument, const char *text, const char *const *choices)
@@ -44,7 +46,8 @@ static PyObject *start(PyObject *self, PyObject *args, PyObject *kwargs)
                                               .session = {.threshold_ns = threshold,
                                                           .node_bytes = bytes,
                                                           .clock = (enum fl_clock_kind)clock_kind,
-                                                          .cpu_clock = cpu_kind}};
+                                                          .cpu_clock = cpu_kind,
+                                                          .global_lock = &fl_gil}};
     if (fl_engine_start(&options) != 0)
         return NULL;
     Py_RETURN_NONE;
@@ -94,6 +97,43 @@ static PyObject *debug_hold(PyObject *self, PyObject *argument)
     Py_RETURN_NONE;
 }
 
+/* What a thread without the GIL sees of it: one row for each look, 1 ms apart. */
+static PyObject *debug_gil(PyObject *self, PyObject *args)
+{
+    enum { LOOKS = 1000 };
+    static const char *const waits[] = {
+        [FL_LOCK_NOT_AWAITED] = "no", [FL_LOCK_AWAITED] = "yes", [FL_LOCK_WAIT_UNKNOWN] = "unknown"};
+    struct {
+        uint32_t holder;
+        enum fl_lock_wait wait;
+    } seen[LOOKS];
+    unsigned int tid;
+    int looks;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "Ii:debug_gil", &tid, &looks))
+        return NULL;
+    if (looks < 0 || looks > LOOKS) {
+        PyErr_SetString(PyExc_ValueError, "looks must be 0 to 1000");
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    for (int i = 0; i < looks; i++) {
+        (void)usleep(1000);
+        seen[i].holder = fl_gil.holder();
+        seen[i].wait = fl_gil.wait_of(tid);
+    }
+    Py_END_ALLOW_THREADS
+    PyObject *rows = PyList_New(looks);
+    for (int i = 0; rows && i < looks; i++) {
+        PyObject *row = Py_BuildValue("Is", seen[i].holder, waits[seen[i].wait]);
+        if (!row)
+            Py_CLEAR(rows);
+        else
+            PyList_SET_ITEM(rows, i, row);
+    }
+    return rows;
+}
+
 static PyMethodDef methods[] = {
     {"start", (PyCFunction)(void (*)(void))start, METH_VARARGS | METH_KEYWORDS, NULL},
     {"stop", stop, METH_NOARGS, NULL},
@@ -107,6 +147,7 @@ static PyMethodDef methods[] = {
     {"serving", fl_serving_where, METH_NOARGS, NULL},
     {"clocks", clocks, METH_NOARGS, NULL},
     {"debug_hold", debug_hold, METH_O, NULL},
+    {"debug_gil", debug_gil, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -147,6 +188,7 @@ static int execute(PyObject *module)
             PyErr_NoMemory();
             return -1;
         }
+        fl_gil_init();
         done = true;
     }
     return hide_own_code(module);

@@ -50,3 +50,8 @@ def clocks() -> tuple[str, str, int]:
 
 def debug_hold(seconds: float) -> None:
     """Burn CPU in C with the GIL held: for tests that show that the server goes on answering. 0 to 60 s."""
+
+def debug_gil(tid: int, looks: int) -> list[tuple[int, str]]:
+    """What a thread that does not hold the GIL sees of it, for tests: one row per look, 1 ms apart. Each is the native
+    id of the thread that holds it (0: none, or unknown), and whether thread ``tid`` waits for it: "yes", "no" or
+    "unknown". looks: 0 to 1000."""
