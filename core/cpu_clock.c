@@ -212,12 +212,33 @@ static void read_kernel(struct fl_cpu_clock *clock, struct fl_cpu_sync *sync)
     arm(clock);
 }
 
-void fl_cpu_clock_attach(struct fl_cpu_clock *clock, fl_ticks paused)
+/* The kernel's clock of another thread. Where that thread is gone, none of its time has passed. */
+static void read_other(const struct fl_cpu_clock *clock, int tid, struct fl_cpu_sync *sync)
+{
+    uint64_t known = atomic_load_explicit(&clock->sync_cpu, memory_order_relaxed);
+    sync->ticks = fl_ticks_now();
+    sync->cpu = fl_cpu_clock_remote(tid);
+    if (sync->cpu < known)
+        sync->cpu = known;
+}
+
+void fl_cpu_clock_attach_other(struct fl_cpu_clock *clock, int tid, fl_ticks paused)
+{
+    struct fl_cpu_sync sync;
+    clock->limit = 0;
+    clock->carry = 0;
+    clock->word = &clock->mine;
+    atomic_store_explicit(&clock->mine, 1, memory_order_relaxed);
+    atomic_store_explicit(&clock->sync_cpu, 0, memory_order_relaxed);
+    read_other(clock, tid, &sync);
+    sync.ticks -= paused;
+    fl_cpu_clock_commit(clock, &sync);
+}
+
+void fl_cpu_clock_adopt(struct fl_cpu_clock *clock)
 {
     _Atomic uint64_t *word = process.kind == FL_CPU_RSEQ ? rseq_word() : NULL;
-    struct fl_cpu_sync sync;
     clock->limit = process.limit;
-    clock->carry = 0;
     clock->word = &clock->mine;
     atomic_store_explicit(&clock->mine, 1, memory_order_relaxed);
 #ifdef FL__HAVE_RSEQ
@@ -230,6 +251,13 @@ void fl_cpu_clock_attach(struct fl_cpu_clock *clock, fl_ticks paused)
 #else
     (void)word;
 #endif
+}
+
+void fl_cpu_clock_attach(struct fl_cpu_clock *clock, fl_ticks paused)
+{
+    struct fl_cpu_sync sync;
+    clock->carry = 0;
+    fl_cpu_clock_adopt(clock);
     read_kernel(clock, &sync);
     sync.ticks -= paused;
     fl_cpu_clock_commit(clock, &sync);
@@ -244,10 +272,9 @@ void fl_cpu_clock_detach(struct fl_cpu_clock *clock)
     clock->word = &clock->mine;
 }
 
-fl_ticks fl_cpu_clock_off(struct fl_cpu_clock *clock, fl_ticks interval, fl_ticks paused, struct fl_cpu_sync *sync)
+/* How much of an interval that ends at this reading was off the processor. */
+static fl_ticks split(struct fl_cpu_clock *clock, fl_ticks interval, const struct fl_cpu_sync *sync)
 {
-    read_kernel(clock, sync);
-    sync->ticks -= paused;
     fl_ticks wall = sync->ticks - atomic_load_explicit(&clock->sync_ticks, memory_order_relaxed);
     fl_ticks used = fl_ns_to_ticks(sync->cpu - atomic_load_explicit(&clock->sync_cpu, memory_order_relaxed));
     int64_t off = (int64_t)(wall - used) + clock->carry;
@@ -261,6 +288,21 @@ fl_ticks fl_cpu_clock_off(struct fl_cpu_clock *clock, fl_ticks interval, fl_tick
     }
     clock->carry = 0;
     return (fl_ticks)off;
+}
+
+fl_ticks fl_cpu_clock_off(struct fl_cpu_clock *clock, fl_ticks interval, fl_ticks paused, struct fl_cpu_sync *sync)
+{
+    read_kernel(clock, sync);
+    sync->ticks -= paused;
+    return split(clock, interval, sync);
+}
+
+fl_ticks fl_cpu_clock_off_other(struct fl_cpu_clock *clock, int tid, fl_ticks interval, fl_ticks paused,
+                                struct fl_cpu_sync *sync)
+{
+    read_other(clock, tid, sync);
+    sync->ticks -= paused;
+    return split(clock, interval, sync);
 }
 
 uint64_t fl_cpu_clock_remote(int tid)

@@ -55,6 +55,13 @@ struct fl_cpu_sync {
 /* Owner thread, at attach: reads the kernel's clock and arms the word. `paused`: raw ticks - paused = trace time. */
 void fl_cpu_clock_attach(struct fl_cpu_clock *clock, fl_ticks paused);
 
+/* Any thread, for the one with system id `tid`, which does not use the clock meanwhile (other.h): every event will ask
+ * the kernel, until the owner has adopted it. */
+void fl_cpu_clock_attach_other(struct fl_cpu_clock *clock, int tid, fl_ticks paused);
+
+/* Owner thread: from the next reading on it is its own. */
+void fl_cpu_clock_adopt(struct fl_cpu_clock *clock);
+
 /* Owner thread, at its end: leaves no address of ours behind. */
 void fl_cpu_clock_detach(struct fl_cpu_clock *clock);
 
@@ -72,6 +79,10 @@ static inline bool fl_cpu_clock_unbroken(const struct fl_cpu_clock *clock, fl_ti
  * one with fl_cpu_clock_commit(), inside the version that its readers check (thread.h).
  */
 fl_ticks fl_cpu_clock_off(struct fl_cpu_clock *clock, fl_ticks interval, fl_ticks paused, struct fl_cpu_sync *sync);
+
+/* Likewise, any thread for the one with system id `tid` (other.h). */
+fl_ticks fl_cpu_clock_off_other(struct fl_cpu_clock *clock, int tid, fl_ticks interval, fl_ticks paused,
+                                struct fl_cpu_sync *sync);
 
 static inline void fl_cpu_clock_commit(struct fl_cpu_clock *clock, const struct fl_cpu_sync *sync)
 {

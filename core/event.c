@@ -1,4 +1,5 @@
 #include "event.h"
+#include "other.h"
 
 #include <assert.h>
 
@@ -9,16 +10,20 @@ struct settled {
     bool asked; /* the kernel was asked, sync is to be committed */
 };
 
-static struct settled settle(struct fl_thread *thread, fl_ticks now, bool ask)
+enum ask { ASK_IF_BROKEN, ASK, ASK_FOR_OTHER };
+
+static struct settled settle(struct fl_thread *thread, fl_ticks now, enum ask ask)
 {
     struct settled s = {0};
     fl_ticks since = atomic_load_explicit(&thread->since, memory_order_relaxed);
     /* Counters of two cores can differ by some ticks after a migration: then nothing passed. */
     s.interval = now > since ? now - since : 0;
-    s.asked = ask || !fl_cpu_clock_unbroken(&thread->cpu, s.interval);
+    s.asked = ask != ASK_IF_BROKEN || !fl_cpu_clock_unbroken(&thread->cpu, s.interval);
     if (s.asked) {
         fl_ticks paused = atomic_load_explicit(&thread->session->paused, memory_order_relaxed);
-        s.off = fl_cpu_clock_off(&thread->cpu, s.interval, paused, &s.sync);
+        int tid = (int)atomic_load_explicit(&thread->tid, memory_order_relaxed);
+        s.off = ask == ASK_FOR_OTHER ? fl_cpu_clock_off_other(&thread->cpu, tid, s.interval, paused, &s.sync)
+                                     : fl_cpu_clock_off(&thread->cpu, s.interval, paused, &s.sync);
     }
     if (s.interval > thread->longest_interval) {
         thread->longest_interval = s.interval;
@@ -43,7 +48,7 @@ static void write_settled(struct fl_thread *thread, const struct settled *s)
     atomic_store_explicit(&thread->since, since + s->interval, memory_order_release);
 }
 
-static void move(struct fl_thread *thread, struct fl_node *next, fl_ticks now, bool ask)
+static void move(struct fl_thread *thread, struct fl_node *next, fl_ticks now, enum ask ask)
 {
     struct settled s = settle(thread, now, ask);
     fl__write_begin(&thread->version);
@@ -54,12 +59,17 @@ static void move(struct fl_thread *thread, struct fl_node *next, fl_ticks now, b
 
 void fl__move_slow(struct fl_thread *thread, struct fl_node *next, fl_ticks now)
 {
-    move(thread, next, now, false);
+    move(thread, next, now, ASK_IF_BROKEN);
 }
 
 void fl__settle(struct fl_thread *thread, fl_ticks now)
 {
-    move(thread, atomic_load_explicit(&thread->node, memory_order_relaxed), now, true);
+    move(thread, atomic_load_explicit(&thread->node, memory_order_relaxed), now, ASK);
+}
+
+void fl__settle_other(struct fl_thread *thread, fl_ticks now)
+{
+    move(thread, atomic_load_explicit(&thread->node, memory_order_relaxed), now, ASK_FOR_OTHER);
 }
 
 void fl__enter_slow(struct fl_thread *thread, fl_function_id function, bool is_call, fl_ticks now)
@@ -171,12 +181,12 @@ static void begin_slice(struct fl_thread *thread, struct fl_task *task, fl_ticks
     thread->longest_interval = 0;
 }
 
-void fl_switch(struct fl_thread *thread, struct fl_task *to, fl_ticks now)
+static void switch_to(struct fl_thread *thread, struct fl_task *to, fl_ticks now, enum ask ask)
 {
     struct fl_task *from = atomic_load_explicit(&thread->task, memory_order_relaxed);
     fl_ticks parked_since = atomic_load_explicit(&to->since, memory_order_relaxed);
     /* As in settle(): a counter that is some ticks behind must not make `to` wait less than nothing. */
-    struct settled s = settle(thread, now > parked_since ? now : parked_since, false);
+    struct settled s = settle(thread, now > parked_since ? now : parked_since, ask);
 
     assert(atomic_load_explicit(&to->thread, memory_order_relaxed) == thread->index && "a task stays on its thread");
     fl__write_begin(&thread->version);
@@ -187,6 +197,16 @@ void fl_switch(struct fl_thread *thread, struct fl_task *to, fl_ticks now)
         begin_slice(thread, to, now);
     }
     fl__write_end(&thread->version);
+}
+
+void fl_switch(struct fl_thread *thread, struct fl_task *to, fl_ticks now)
+{
+    switch_to(thread, to, now, ASK_IF_BROKEN);
+}
+
+void fl__switch_other(struct fl_thread *thread, struct fl_task *to, fl_ticks now)
+{
+    switch_to(thread, to, now, ASK_FOR_OTHER);
 }
 
 void fl_forget_stack(struct fl_thread *thread, fl_ticks now)

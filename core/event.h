@@ -19,6 +19,10 @@ void fl__leave_slow(struct fl_thread *thread, fl_function_id function, fl_ticks 
 /* Adds the time since the last event to the current node, the kernel being asked in any case. */
 void fl__settle(struct fl_thread *thread, fl_ticks now);
 
+/* Likewise, on behalf of the owner (other.h). */
+void fl__settle_other(struct fl_thread *thread, fl_ticks now);
+void fl__switch_other(struct fl_thread *thread, struct fl_task *to, fl_ticks now);
+
 /* Inside the thread's version, everything up to `now` being settled: the current task's slice is over, it is parked. */
 void fl__slice_end(struct fl_thread *thread, struct fl_task *task, fl_ticks now);
 

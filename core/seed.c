@@ -1,5 +1,6 @@
 /* A start in the middle: stacks that are there already. */
 #include "event.h"
+#include "other.h"
 
 static uint32_t depth_of(const struct fl_node *node)
 {
@@ -55,6 +56,18 @@ void fl_seed(struct fl_thread *thread, const fl_function_id *functions, uint32_t
     struct fl_node *node = find_path(thread, task, functions, count, &thread->overflow);
     count_unknown(node, known);
     fl__move(thread, node, now);
+}
+
+void fl_other_place(struct fl_thread *thread, struct fl_task *task, const fl_function_id *functions, uint32_t count,
+                    fl_ticks now)
+{
+    fl__switch_other(thread, task, now);
+    struct fl_node *known = atomic_load_explicit(&thread->node, memory_order_relaxed);
+    struct fl_node *node = find_path(thread, task, functions, count, &thread->overflow);
+    count_unknown(node, known);
+    fl__write_begin(&thread->version);
+    atomic_store_explicit(&thread->node, node, memory_order_release);
+    fl__write_end(&thread->version);
 }
 
 void fl_seed_parked(struct fl_thread *thread, struct fl_task *task, const fl_function_id *functions, uint32_t count,

@@ -2,6 +2,7 @@
 #include "cpu_clock.h"
 #include "error.h"
 #include "event.h"
+#include "other.h"
 #include "thread.h"
 
 #include <stdlib.h>
@@ -167,7 +168,7 @@ void fl_session_end(struct fl_session *session)
     pthread_mutex_unlock(&session->lock);
 }
 
-void fl_session_resume(struct fl_session *session, struct fl_thread *thread)
+static void resume(struct fl_session *session, struct fl_thread *thread, bool other)
 {
     /* The epoch first: should one more start come in between, the thread comes back once more. */
     uint64_t epoch = atomic_load(&session->epoch);
@@ -178,10 +179,23 @@ void fl_session_resume(struct fl_session *session, struct fl_thread *thread)
     atomic_store_explicit(&thread->epoch, epoch, memory_order_release);
     fl__write_end(&thread->version);
     /* Whatever the rseq word says: it knows nothing of the stop. */
-    fl__settle(thread, now);
+    if (other)
+        fl__settle_other(thread, now);
+    else
+        fl__settle(thread, now);
 }
 
-void fl__session_catch_up(struct fl_session *session, struct fl_thread *thread)
+void fl_session_resume(struct fl_session *session, struct fl_thread *thread)
+{
+    resume(session, thread, false);
+}
+
+void fl_other_resume(struct fl_thread *thread)
+{
+    resume(thread->session, thread, true);
+}
+
+void fl__session_catch_up(struct fl_session *session, struct fl_thread *thread, bool other)
 {
     bool running = atomic_load(&session->state) == FL_SESSION_RUNNING;
     if (running && atomic_load(&thread->epoch) == atomic_load(&session->epoch))
@@ -190,7 +204,7 @@ void fl__session_catch_up(struct fl_session *session, struct fl_thread *thread)
         exclude_stop(thread);
         end_pause(session);
     }
-    fl_session_resume(session, thread);
+    resume(session, thread, other);
 }
 
 void fl_session_lost(const struct fl_session *session, struct fl_lost *lost)

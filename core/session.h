@@ -95,8 +95,9 @@ void fl_session_end(struct fl_session *session);
  */
 void fl_session_resume(struct fl_session *session, struct fl_thread *thread);
 
-/* Owner thread, at its end, lock held: settles what stops and starts it has missed. */
-void fl__session_catch_up(struct fl_session *session, struct fl_thread *thread);
+/* At the thread's end, lock held: settles what stops and starts it has missed. `other`: not the owner calls (other.h).
+ */
+void fl__session_catch_up(struct fl_session *session, struct fl_thread *thread, bool other);
 
 /* Trace time now, also while stopped. Any thread. */
 fl_ticks fl_session_now(const struct fl_session *session);

@@ -1,6 +1,7 @@
 #include "thread.h"
 #include "error.h"
 #include "event.h"
+#include "other.h"
 #include "session.h"
 
 #include <stdlib.h>
@@ -330,7 +331,7 @@ static void begin_task(struct fl_thread *thread, struct fl_task *task)
     fl__add(&task->tree->switches, 1);
 }
 
-struct fl_thread *fl_thread_attach(struct fl_session *session, uint32_t tid, uint32_t name)
+static struct fl_thread *attach(struct fl_session *session, uint32_t tid, uint32_t name, bool other)
 {
     pthread_mutex_lock(&session->lock);
     struct fl_thread *thread = take_over(session);
@@ -350,7 +351,11 @@ struct fl_thread *fl_thread_attach(struct fl_session *session, uint32_t tid, uin
         return NULL;
     }
     bool running = atomic_load(&session->state) == FL_SESSION_RUNNING;
-    fl_cpu_clock_attach(&thread->cpu, running ? atomic_load(&session->paused) : fl_ticks_now() - now);
+    fl_ticks paused = running ? atomic_load(&session->paused) : fl_ticks_now() - now;
+    if (other)
+        fl_cpu_clock_attach_other(&thread->cpu, (int)tid, paused);
+    else
+        fl_cpu_clock_attach(&thread->cpu, paused);
     fl__write_begin(&thread->version);
     begin(thread, tid, name, now);
     atomic_store_explicit(&thread->task, task, memory_order_release);
@@ -364,13 +369,48 @@ struct fl_thread *fl_thread_attach(struct fl_session *session, uint32_t tid, uin
     return thread;
 }
 
-void fl_thread_detach(struct fl_thread *thread)
+struct fl_thread *fl_thread_attach(struct fl_session *session, uint32_t tid, uint32_t name)
+{
+    return attach(session, tid, name, false);
+}
+
+struct fl_thread *fl_other_attach(struct fl_session *session, uint32_t tid, uint32_t name)
+{
+    return attach(session, tid, name, true);
+}
+
+void fl_thread_adopt(struct fl_thread *thread)
+{
+    fl_cpu_clock_adopt(&thread->cpu);
+    fl_session_resume(thread->session, thread);
+}
+
+bool fl_other_begin(struct fl_thread *thread)
+{
+    pthread_mutex_lock(&thread->session->lock);
+    if (atomic_load_explicit(&thread->state, memory_order_relaxed) == FL_THREAD_LIVES)
+        return true;
+    pthread_mutex_unlock(&thread->session->lock);
+    return false;
+}
+
+void fl_other_end(struct fl_thread *thread)
+{
+    pthread_mutex_unlock(&thread->session->lock);
+}
+
+/* Session's lock held. */
+static void detach(struct fl_thread *thread, bool other)
 {
     struct fl_session *session = thread->session;
-    pthread_mutex_lock(&session->lock);
-    fl__session_catch_up(session, thread);
+    fl__session_catch_up(session, thread, other);
     struct fl_task *current = atomic_load_explicit(&thread->task, memory_order_relaxed);
-    fl_switch(thread, current, fl_session_now(session)); /* to itself: settles what was open */
+    fl_ticks last = fl_session_now(session);
+    /* To itself: settles what was open. */
+    if (other)
+        fl__switch_other(thread, current, last);
+    else
+        fl_switch(thread, current, last);
     fl_ticks now = atomic_load_explicit(&thread->since, memory_order_relaxed);
     fl__write_begin(&thread->version);
     fl__slice_end(thread, current, now);
@@ -392,5 +432,19 @@ void fl_thread_detach(struct fl_thread *thread)
     atomic_store_explicit(&thread->end, now, memory_order_release);
     atomic_store_explicit(&thread->state, FL_THREAD_ENDED, memory_order_release);
     fl__write_end(&thread->version);
-    pthread_mutex_unlock(&session->lock);
+}
+
+void fl_thread_detach(struct fl_thread *thread)
+{
+    pthread_mutex_lock(&thread->session->lock);
+    detach(thread, false);
+    pthread_mutex_unlock(&thread->session->lock);
+}
+
+void fl_other_detach(struct fl_thread *thread)
+{
+    if (!fl_other_begin(thread))
+        return;
+    detach(thread, true);
+    fl_other_end(thread);
 }

@@ -35,6 +35,8 @@
 
 struct fl_session;
 
+/* "Owner" is this OS thread, or another one that writes on its behalf for a moment (other.h). */
+
 enum fl_thread_state { FL_THREAD_FREE, FL_THREAD_LIVES, FL_THREAD_ENDED };
 
 struct fl_thread {
