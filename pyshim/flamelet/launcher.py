@@ -21,6 +21,11 @@ from . import _ext, _supported
 from .errors import UsageError
 
 
+# Whether the interpreter forgets where a script was before it shows the error by which the script ended, or takes its
+# exit code; it used to do so afterwards (gh-152132, in bug-fix releases too).
+_FORGETS_FIRST = sys.version_info >= {13: (3, 13, 15), 14: (3, 14, 7)}.get(sys.version_info.minor, (3, 15))
+
+
 class Program(NamedTuple):
     """What to run: a script (also a folder or zip file with a `__main__`), or a module as `-m` does. `arguments` are
     what it finds in sys.argv[1:]."""
@@ -67,15 +72,17 @@ def launch(order: Launch) -> None:
     _hide_our_imports()
     run, arguments = _prepare(order, main)
     sys.modules["__main__"] = main
+    is_script = order.code is not None
     try:
         _ext.start(builtins=order.with_builtins, seed=False)
         run(*arguments)
-    except SystemExit:
-        raise
     except BaseException as error:
-        _show_as_the_programs_own(error, main, forget_file=order.code is not None)
+        if is_script and _FORGETS_FIRST:
+            _forget_file(main)
+        if not isinstance(error, SystemExit):
+            _show_as_the_programs_own(error, main, forget_file=is_script)
         raise
-    if order.code is not None:
+    if is_script:
         _forget_file(main)
 
 
@@ -92,7 +99,9 @@ def _prepare(order: Launch, main: ModuleType) -> tuple[Callable[..., Any], tuple
         _set_first_path(path, always=True)
         return _runner_of_modules(), ("__main__", False)
     _set_first_path(os.path.dirname(os.path.realpath(path)))
-    main.__dict__.update(__loader__=_loader(path), __file__=path, __cached__=None)
+    main.__dict__.update(__loader__=_loader(path), __file__=path)
+    if sys.version_info < (3, 15):
+        main.__dict__.update(__cached__=None)
     return exec, (order.code, main.__dict__)
 
 
