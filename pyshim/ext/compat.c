@@ -10,18 +10,19 @@ static bool slot_is_ours;
 #define PyUnstable_Code_SetExtra              _PyCode_SetExtra
 #endif
 
-uint32_t fl_compat_code_slot_get_by_api(PyCodeObject *code)
+uint64_t fl_compat_code_slot_get_by_api(PyCodeObject *code)
 {
     void *value = NULL;
     if (PyUnstable_Code_GetExtra((PyObject *)code, fl_compat_code_slot, &value) != 0)
         PyErr_Clear();
-    return (uint32_t)(uintptr_t)value;
+    return (uintptr_t)value;
 }
 
-int fl_compat_code_slot_set(PyCodeObject *code, uint32_t function)
+int fl_compat_code_slot_set(PyCodeObject *code, uint64_t word)
 {
-    /* The id itself is stored, not a pointer: there is nothing to free with the code. */
-    return PyUnstable_Code_SetExtra((PyObject *)code, fl_compat_code_slot, (void *)(uintptr_t)function);
+    _Static_assert(sizeof(void *) >= sizeof word, "a slot holds a whole word");
+    /* The word itself is stored, not a pointer: there is nothing to free with the code. */
+    return PyUnstable_Code_SetExtra((PyObject *)code, fl_compat_code_slot, (void *)(uintptr_t)word);
 }
 
 int fl_compat_code_slot_init(void)
@@ -39,7 +40,7 @@ int fl_compat_code_slot_init(void)
     PyCodeObject *probe = PyCode_NewEmpty("flamelet", "probe", 1);
     if (!probe)
         return -1;
-    const uint32_t value = 0x5a5a5au;
+    const uint64_t value = 0x5a5a5a5a5aull;
     if (fl_compat_code_slot_set(probe, value) != 0) {
         Py_DECREF(probe);
         return -1;
@@ -82,6 +83,19 @@ PyObject *fl_compat_instance_dict(PyObject *object)
         return NULL;
     PyObject *dict = *(PyObject **)(void *)((char *)object + type->tp_dictoffset);
     return dict && PyDict_CheckExact(dict) ? dict : NULL;
+}
+
+PyObject *fl_compat_weak_target(PyObject *reference)
+{
+#if PY_VERSION_HEX >= 0x030d0000
+    PyObject *target = NULL;
+    if (PyWeakref_GetRef(reference, &target) < 0)
+        PyErr_Clear();
+    return target;
+#else
+    PyObject *target = PyWeakref_GetObject(reference);
+    return target && target != Py_None ? Py_NewRef(target) : NULL;
+#endif
 }
 
 PyObject *fl_compat_type_dict(PyTypeObject *type)

@@ -21,11 +21,11 @@
 #define FL_HAVE_MONITORING (PY_VERSION_HEX >= 0x030c0000)
 
 /*
- * A code object's extra slot holds the function id of the code, 0 where it was not seen yet. One slot per process,
- * requested once: CPython never takes them back. GIL.
+ * A code object's extra slot holds a word about the code (functions.h), 0 where it was not seen yet. One slot per
+ * process, requested once: CPython never takes them back. GIL.
  */
 int fl_compat_code_slot_init(void); /* 0, or -1 with an exception set */
-int fl_compat_code_slot_set(PyCodeObject *code, uint32_t function);
+int fl_compat_code_slot_set(PyCodeObject *code, uint64_t word);
 
 /* In the child of a fork: what the slots hold are ids of the parent's session. The next fl_compat_code_slot_init()
  * takes another slot. */
@@ -39,16 +39,16 @@ struct fl_compat_code_extra {
 };
 extern Py_ssize_t fl_compat_code_slot;
 extern bool fl_compat_code_slot_direct;
-uint32_t fl_compat_code_slot_get_by_api(PyCodeObject *code);
+uint64_t fl_compat_code_slot_get_by_api(PyCodeObject *code);
 
-static inline uint32_t fl_compat_code_slot_get(PyCodeObject *code)
+static inline uint64_t fl_compat_code_slot_get(PyCodeObject *code)
 {
     if (__builtin_expect(!fl_compat_code_slot_direct, 0))
         return fl_compat_code_slot_get_by_api(code);
     const struct fl_compat_code_extra *extra = code->co_extra;
     if (!extra || extra->size <= fl_compat_code_slot)
         return 0;
-    return (uint32_t)(uintptr_t)extra->slots[fl_compat_code_slot];
+    return (uintptr_t)extra->slots[fl_compat_code_slot];
 }
 
 /* The bytes of a str as UTF-8, what has no UTF-8 escaped with backslashes. `hold` keeps them alive: decref it after
@@ -57,6 +57,9 @@ const char *fl_compat_utf8(PyObject *string, Py_ssize_t *length, PyObject **hold
 
 /* The instance dictionary that an object already has, borrowed, or NULL: none is made, no user code runs. */
 PyObject *fl_compat_instance_dict(PyObject *object);
+
+/* What a weak reference refers to, a new reference or NULL. */
+PyObject *fl_compat_weak_target(PyObject *reference);
 
 /* The dictionary of a type, a new reference or NULL. */
 PyObject *fl_compat_type_dict(PyTypeObject *type);

@@ -1,4 +1,5 @@
 #include "engine.h"
+#include "asyncio_state.h"
 #include "error.h"
 #include "functions.h"
 #include "greenlets.h"
@@ -39,6 +40,7 @@ int fl_engine_start(const struct fl_engine_options *options)
     /* Trace time first: from its first event on a thread compares the session's epoch with its own. */
     fl_session_start(fl_engine.session);
     fl_greenlets_notice();
+    fl_asyncio_notice();
     if (fl_hooks_install() != 0) {
         fl_session_stop(fl_engine.session);
         return -1;
@@ -81,4 +83,5 @@ void fl_engine_after_fork_in_child(void)
     fl_threads_after_fork_in_child();
     fl_functions_after_fork_in_child();
     fl_waits_after_fork_in_child();
+    fl_asyncio_state_after_fork_in_child();
 }

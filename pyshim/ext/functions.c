@@ -1,4 +1,5 @@
 #include "functions.h"
+#include "asyncio_state.h"
 #include "engine.h"
 #include "function.h"
 #include "greenlets.h"
@@ -51,10 +52,34 @@ static bool is_hidden(PyObject *file)
     return hidden;
 }
 
-uint32_t fl_function_first_sight(PyCodeObject *code)
+static bool ends_with(PyObject *string, const char *end)
+{
+    Py_ssize_t length = 0;
+    PyObject *hold;
+    const char *text = fl_compat_utf8(string, &length, &hold);
+    size_t want = strlen(end);
+    bool yes = text && (size_t)length >= want && memcmp(text + (size_t)length - want, end, want) == 0;
+    Py_XDECREF(hold);
+    return yes;
+}
+
+static fl_code_word flags_of(const PyCodeObject *code)
+{
+    fl_code_word flags = 0;
+    if (code->co_flags & (CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR)) {
+        flags |= FL_CODE_ASYNC;
+        if (fl_asyncio_is_own_file(code->co_filename))
+            flags |= FL_CODE_ASYNCIO;
+    }
+    if (PyUnicode_CompareWithASCIIString(code->co_name, "select") == 0 && ends_with(code->co_filename, "/selectors.py"))
+        flags |= FL_CODE_SELECT;
+    return flags;
+}
+
+fl_code_word fl_code_first_sight(PyCodeObject *code)
 {
     PyObject *type, *value, *traceback;
-    uint32_t id = 0;
+    fl_code_word word = FL_CODE_HIDDEN;
     /* We may stand in the middle of somebody's exception. */
     PyErr_Fetch(&type, &value, &traceback);
     if (!is_hidden(code->co_filename)) {
@@ -63,14 +88,23 @@ uint32_t fl_function_first_sight(PyCodeObject *code)
                                              .file = fl_string_of(code->co_filename),
                                              .line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0,
                                              .kind = FL_FUNCTION_PYTHON};
-        id = fl_functions_add(&fl_engine.session->functions, &function);
-        if (id != 0 && fl_compat_code_slot_set(code, id) != 0)
-            PyErr_Clear();
+        uint32_t id = fl_functions_add(&fl_engine.session->functions, &function);
+        word = id ? id | flags_of(code) : 0;
     }
-    /* New code is what follows the import of greenlet: a cheap moment to notice it. */
+    if (word != 0 && fl_compat_code_slot_set(code, word) != 0)
+        PyErr_Clear();
+    /* New code is what follows the import of greenlet or asyncio: a cheap moment to notice it. */
     fl_greenlets_notice();
+    fl_asyncio_notice();
     PyErr_Restore(type, value, traceback);
-    return id;
+    return word;
+}
+
+void fl_code_mark(PyCodeObject *code, fl_code_word flag)
+{
+    fl_code_word word = fl_compat_code_slot_get(code);
+    if (word != 0 && fl_compat_code_slot_set(code, word | flag) != 0)
+        PyErr_Clear();
 }
 
 static bool grow(void)

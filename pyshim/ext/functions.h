@@ -4,15 +4,37 @@
 
 #include "compat.h"
 
-/* First sight of a code object: copies its names and remembers the id in its extra slot. 0: not shown (flamelet's own
- * code, or memory is at its end). Leaves a set exception as it is. */
-uint32_t fl_function_first_sight(PyCodeObject *code);
+/* What is known of a code object: the function id (0: not shown) and, above it, what makes its events special. The word
+ * is in the code's extra slot; 0 there: not seen yet. */
+typedef uint64_t fl_code_word;
+#define FL_CODE_HIDDEN  (1ull << 32) /* flamelet's own: no id */
+#define FL_CODE_ASYNC   (1ull << 33) /* a coroutine or async generator: may begin or end a step of an asyncio task */
+#define FL_CODE_ASYNCIO (1ull << 34) /* asyncio's own: what it awaits names no wait */
+#define FL_CODE_SELECT  (1ull << 35) /* a selector's select(), by which asyncio polls */
 
-/* The id of a code object; 0: not shown. The hot path. */
+/* First sight of a code object: copies its names and remembers the word. 0: memory is at its end. Leaves a set
+ * exception as it is. */
+fl_code_word fl_code_first_sight(PyCodeObject *code);
+
+/* Marks a code object that was seen. */
+void fl_code_mark(PyCodeObject *code, fl_code_word flag);
+
+/* Seen, shown, and with ordinary events: one comparison for all three. The hot path. */
+static inline bool fl_code_is_plain(fl_code_word word)
+{
+    return word - 1 < FL_CODE_HIDDEN - 1;
+}
+
+static inline fl_code_word fl_code_word_of(PyCodeObject *code)
+{
+    fl_code_word word = fl_compat_code_slot_get(code);
+    return __builtin_expect(word != 0, 1) ? word : fl_code_first_sight(code);
+}
+
+/* The id of a code object; 0: not shown. */
 static inline uint32_t fl_function_of(PyCodeObject *code)
 {
-    uint32_t function = fl_compat_code_slot_get(code);
-    return __builtin_expect(function != 0, 1) ? function : fl_function_first_sight(code);
+    return (uint32_t)fl_code_word_of(code);
 }
 
 /* The id of a C callable (built-in function or method, type, any other callable by its type); 0 for what runs as Python

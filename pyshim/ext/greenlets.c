@@ -1,4 +1,5 @@
 #include "greenlets.h"
+#include "asyncio_tasks.h"
 #include "callback.h"
 #include "event.h"
 #include "functions.h"
@@ -136,9 +137,12 @@ static void switched(struct fl_ext_thread *ext, PyObject *origin, PyObject *targ
         if (!to)
             return; /* counted; its time stays with the task that was current */
     }
+    /* On its stack an asyncio task may be in the middle of a step. */
+    if (to->inner)
+        to = to->inner;
     bool lives = api.is_active(origin) != 0;
     struct fl_task *from = atomic_load_explicit(&thread->task, memory_order_relaxed);
-    if (lives && from->key == origin)
+    if (lives && (from->key == origin || fl_async_task_of(from)))
         fl_task_set_wait(from, fl_wait_of(origin, api.type));
     fl_switch(thread, to, now);
     uint32_t epoch = (uint32_t)atomic_load_explicit(&fl_engine.session->epoch, memory_order_relaxed);
@@ -245,6 +249,13 @@ void fl_greenlets_notice(void)
     fl_engine.generation++;
 }
 
+/* The task on whose stack this one runs: itself, unless it is an asyncio task. */
+static struct fl_task *base_of(struct fl_task *task)
+{
+    const struct fl_async_task *async = fl_async_task_of(task);
+    return async && async->base ? async->base : task;
+}
+
 /* Makes the task of the current greenlet current. True when it is another than before. */
 static bool sync_current(struct fl_ext_thread *ext)
 {
@@ -260,7 +271,7 @@ static bool sync_current(struct fl_ext_thread *ext)
         top = parent;
     }
     PyErr_Clear();
-    struct fl_task *before = atomic_load_explicit(&thread->task, memory_order_relaxed);
+    struct fl_task *before = base_of(atomic_load_explicit(&thread->task, memory_order_relaxed));
     struct fl_task *task = *slot_of(ext->greenlets, top);
     if (!task) {
         thread->main->key = top; /* the thread's own stack is its main greenlet's */
@@ -278,7 +289,7 @@ static bool sync_current(struct fl_ext_thread *ext)
     }
     Py_DECREF(top);
     Py_DECREF(current); /* never the last reference: it is running */
-    return before != atomic_load_explicit(&thread->task, memory_order_relaxed);
+    return before != base_of(atomic_load_explicit(&thread->task, memory_order_relaxed));
 }
 
 bool fl_greenlets_install(struct fl_ext_thread *ext)

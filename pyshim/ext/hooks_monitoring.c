@@ -32,11 +32,28 @@ static PyObject *on_start(PyObject *self, PyObject *const *args, size_t nargsf, 
     Py_RETURN_NONE;
 }
 
-/* A generator or coroutine goes on, or is thrown into: no call. */
+/* A generator or coroutine goes on: no call. */
 static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     (void)self, (void)nargsf, (void)kwnames;
     fl_hook_enter(CODE(args), false);
+    Py_RETURN_NONE;
+}
+
+static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    (void)self, (void)nargsf, (void)kwnames;
+    fl_hook_throw(CODE(args));
+    Py_RETURN_NONE;
+}
+
+/* args: code, offset of the instruction, value. */
+static PyObject *on_yield(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    (void)self, (void)nargsf, (void)kwnames;
+    struct fl_thread *thread = fl_hook_yield(CODE(args));
+    if (__builtin_expect(thread != NULL, 0))
+        fl_hook_yield_other(thread, CODE(args), (int)PyLong_AsLong(args[1]), args[2]);
     Py_RETURN_NONE;
 }
 
@@ -56,8 +73,8 @@ static PyObject *on_call(PyObject *self, PyObject *const *args, size_t nargsf, P
 
 static PyObject *on_c_leave(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    (void)self, (void)nargsf, (void)kwnames, (void)args;
-    fl_hook_c_leave();
+    (void)self, (void)nargsf, (void)kwnames;
+    fl_hook_c_leave(CODE(args));
     Py_RETURN_NONE;
 }
 
@@ -69,8 +86,8 @@ int fl_hooks_init(void)
         bool builtins, is_set;
     } wanted[EVENTS] = {
         {"PY_START", on_start, false, true},  {"PY_RESUME", on_resume, false, true},
-        {"PY_THROW", on_resume, false, true}, {"PY_RETURN", on_leave, false, true},
-        {"PY_YIELD", on_leave, false, true},  {"PY_UNWIND", on_leave, false, true},
+        {"PY_THROW", on_throw, false, true},  {"PY_RETURN", on_leave, false, true},
+        {"PY_YIELD", on_yield, false, true},  {"PY_UNWIND", on_leave, false, true},
         {"CALL", on_call, true, true},        {"C_RETURN", on_c_leave, true, false},
         {"C_RAISE", on_c_leave, true, false},
     };

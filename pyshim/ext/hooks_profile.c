@@ -18,16 +18,6 @@ static struct {
 
 static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *arg);
 
-/*
- * A generator that goes on is announced as a call too. It is one only when the instruction is the RESUME at the
- * function's start, whose argument is 0; after a yield it is 1 to 3, and a throw arrives at the yield itself.
- */
-static bool is_call(const _PyInterpreterFrame *frame)
-{
-    const _Py_CODEUNIT at = *frame->prev_instr;
-    return (_Py_OPCODE(at) == RESUME || _Py_OPCODE(at) == RESUME_QUICK) && _Py_OPARG(at) == 0;
-}
-
 static void hook_new_threads(void)
 {
     PyInterpreterState *interpreter = PyInterpreterState_Main();
@@ -44,12 +34,32 @@ static void hook_new_threads(void)
     newest.id = head ? head->id : 0;
 }
 
+/*
+ * A generator that goes on is announced as a call too. It is one only when the instruction is the RESUME at the
+ * function's start, whose argument is 0; after a yield it is 1 to 3, and a throw arrives at the yield itself.
+ */
 static void enter(const _PyInterpreterFrame *frame)
 {
-    fl_hook_enter(frame->f_code, is_call(frame));
+    const _Py_CODEUNIT at = *frame->prev_instr;
+    if (__builtin_expect(_Py_OPCODE(at) == RESUME || _Py_OPCODE(at) == RESUME_QUICK, 1))
+        fl_hook_enter(frame->f_code, _Py_OPARG(at) == 0);
+    else
+        fl_hook_throw(frame->f_code);
     PyThreadState *head = PyInterpreterState_ThreadHead(PyInterpreterState_Main());
     if (__builtin_expect(head != newest.state || head->id != newest.id, 0))
         hook_new_threads();
+}
+
+/* `value`: NULL when an exception leaves the frame, also one that was thrown in at a yield. */
+static void leave(const _PyInterpreterFrame *frame, const PyObject *value)
+{
+    if (__builtin_expect(_Py_OPCODE(*frame->prev_instr) != YIELD_VALUE || !value, 1)) {
+        fl_hook_leave(frame->f_code);
+        return;
+    }
+    struct fl_thread *thread = fl_hook_yield(frame->f_code);
+    if (thread)
+        fl_hook_yield_other(thread, frame->f_code, _PyInterpreterFrame_LASTI(frame) * (int)sizeof(_Py_CODEUNIT), value);
 }
 
 static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
@@ -62,7 +72,7 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
         enter(frame->f_frame);
         break;
     case PyTrace_RETURN:
-        fl_hook_leave(frame->f_frame->f_code);
+        leave(frame->f_frame, arg);
         break;
     case PyTrace_C_CALL:
         if (fl_engine.builtins)
@@ -71,7 +81,7 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
     case PyTrace_C_RETURN:
     case PyTrace_C_EXCEPTION:
         if (fl_engine.builtins)
-            fl_hook_c_leave();
+            fl_hook_c_leave(frame->f_frame->f_code);
         break;
     default:
         break;

@@ -1,8 +1,10 @@
 #include "threads.h"
+#include "asyncio.h"
 #include "event.h"
 #include "functions.h"
 #include "greenlets.h"
 #include "hooks.h"
+#include "throws.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -22,6 +24,7 @@ static void thread_ended(void *cell)
     struct fl_ext_thread *ext = cell;
     fl_thread_cell = (struct fl_thread_cell){0};
     fl_greenlets_destroy(ext->greenlets);
+    fl_asyncio_destroy(ext->asyncio);
     if (fl_engine.session && ext->core)
         fl_thread_detach(ext->core);
     free(ext);
@@ -98,11 +101,13 @@ static struct fl_ext_thread *attach(void)
 static const PyFrameObject *launcher;
 
 /* The codes of a stack, top first, down to the launcher; if it is met, `below` becomes the number of frames from there
- * on whose ends will be told. A new reference, or NULL with an exception set. Consumes `frame`, which may be NULL. */
-static PyObject *codes_of(PyFrameObject *frame, uint32_t *below)
+ * on whose ends will be told. A new reference, or NULL with an exception set. Consumes `frame`, which may be NULL.
+ * `coroutine` may be NULL; where its frame is among them, `*split` becomes its index, else -1. */
+static PyObject *codes_of(PyFrameObject *frame, uint32_t *below, const PyObject *coroutine, Py_ssize_t *split)
 {
     PyObject *codes = PyList_New(0);
     bool shown = true;
+    *split = -1;
     while (frame) {
         PyCodeObject *code = PyFrame_GetCode(frame);
         if (frame == launcher) {
@@ -111,6 +116,10 @@ static PyObject *codes_of(PyFrameObject *frame, uint32_t *below)
         }
         if (codes && shown && PyList_Append(codes, (PyObject *)code) != 0)
             Py_CLEAR(codes);
+        PyObject *generator = coroutine ? PyFrame_GetGenerator(frame) : NULL;
+        if (codes && generator && generator == coroutine)
+            *split = PyList_GET_SIZE(codes) - 1;
+        Py_XDECREF(generator);
         if (!shown && fl_function_of(code) != 0)
             ++*below;
         Py_DECREF(code);
@@ -121,8 +130,20 @@ static PyObject *codes_of(PyFrameObject *frame, uint32_t *below)
     return codes;
 }
 
+static void tell(struct fl_thread *thread, PyCodeObject *code)
+{
+    uint32_t function = fl_function_of(code);
+    fl_hooks_wake(code);
+    if (function)
+        fl_enter(thread, function, false, fl_now(thread));
+}
+
 void fl_thread_seed(struct fl_thread *thread, enum fl_seed seed)
 {
+    /* In the middle of an asyncio task's step the stack is the loop's up to the task's coroutine. */
+    struct fl_ext_thread *ext = fl_thread_cell.ext;
+    PyObject *coroutine = fl_asyncio_running_coroutine(ext);
+    Py_ssize_t split;
     PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
     if (seed == FL_SEED_NONE)
         launcher = frame;
@@ -131,15 +152,14 @@ void fl_thread_seed(struct fl_thread *thread, enum fl_seed seed)
         Py_DECREF(frame);
         frame = back;
     }
-    PyObject *codes = codes_of(frame, &thread->below);
+    PyObject *codes = codes_of(frame, &thread->below, coroutine, &split);
     for (Py_ssize_t i = codes ? PyList_GET_SIZE(codes) : 0; i-- > 0;) {
-        PyCodeObject *code = (PyCodeObject *)PyList_GET_ITEM(codes, i);
-        uint32_t function = fl_function_of(code);
-        fl_hooks_wake(code);
-        if (function)
-            fl_enter(thread, function, false, fl_now(thread));
+        if (i == split)
+            fl_asyncio_resume_step(ext);
+        tell(thread, (PyCodeObject *)PyList_GET_ITEM(codes, i));
     }
     Py_XDECREF(codes);
+    Py_XDECREF(coroutine);
     PyErr_Clear();
 }
 
@@ -170,6 +190,10 @@ struct fl_thread *fl_thread_find(enum fl_seed seed)
         if (stale)
             fl_session_resume(session, ext->core);
         fl_thread_name(ext);
+        if (stale) {
+            fl_throws_forget(ext);
+            fl_asyncio_forget_steps(ext);
+        }
         bool entered = fl_greenlets_install(ext);
         if (is_new || stale || entered) {
             struct fl_task *task = atomic_load_explicit(&ext->core->task, memory_order_relaxed);

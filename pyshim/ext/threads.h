@@ -10,12 +10,24 @@
 #include "thread.h"
 
 struct fl_greenlets;
+struct fl_asyncio;
+
+/* Frames that were told, as no event does (throws.h): the lowest of them, how many there are, and in which task. */
+struct fl_told {
+    struct fl_node *node;
+    uint32_t task; /* id */
+    uint32_t count;
+};
+#define FL_TOLD_MAX 16u
 
 /* One per OS thread, owner only. Freed at the thread's end, which no Python code runs at. */
 struct fl_ext_thread {
     struct fl_thread *core;
-    struct fl_greenlets *greenlets; /* NULL until greenlet is known to this thread */
-    uint32_t names_tried;           /* how often its name was looked for in vain */
+    struct fl_greenlets *greenlets;   /* NULL until greenlet is known to this thread */
+    struct fl_asyncio *asyncio;       /* NULL until a coroutine ran on it */
+    struct fl_told told[FL_TOLD_MAX]; /* newest last; shape: told_count */
+    uint32_t told_count;
+    uint32_t names_tried; /* how often its name was looked for in vain */
     bool named;
 };
 

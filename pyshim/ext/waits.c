@@ -133,22 +133,26 @@ static uint32_t name_of(PyCodeObject *code, int instruction)
     return id;
 }
 
+uint32_t fl_wait_at(PyCodeObject *code, int instruction)
+{
+    uint32_t function = fl_function_of(code);
+    if (instruction < 0 || (waits.filled >= waits.capacity / 2 && !make_room()))
+        return 0;
+    struct wait *wait = slot_of(waits.rows, waits.capacity, code, instruction);
+    if (!wait->code || wait->function != function) {
+        waits.filled += wait->code == NULL;
+        *wait = (struct wait){code, instruction, function, name_of(code, instruction)};
+    }
+    return wait->name;
+}
+
 uint32_t fl_wait_of(PyObject *greenlet, PyTypeObject *greenlet_type)
 {
     PyFrameObject *frame = frame_of(greenlet, greenlet_type);
     if (!frame)
         return 0;
-    int instruction = PyFrame_GetLasti(frame);
     PyCodeObject *code = PyFrame_GetCode(frame);
-    uint32_t function = fl_function_of(code), name = 0;
-    if (instruction >= 0 && (waits.filled < waits.capacity / 2 || make_room())) {
-        struct wait *wait = slot_of(waits.rows, waits.capacity, code, instruction);
-        if (!wait->code || wait->function != function) {
-            waits.filled += wait->code == NULL;
-            *wait = (struct wait){code, instruction, function, name_of(code, instruction)};
-        }
-        name = wait->name;
-    }
+    uint32_t name = fl_wait_at(code, PyFrame_GetLasti(frame));
     Py_DECREF(code); /* its frame holds it */
     return name;
 }

@@ -14,6 +14,9 @@
  * it is. `greenlet_type`: greenlet's own type, borrowed. */
 uint32_t fl_wait_of(PyObject *greenlet, PyTypeObject *greenlet_type);
 
+/* Likewise for whatever is suspended at this instruction (byte offset) of this code. */
+uint32_t fl_wait_at(PyCodeObject *code, int instruction);
+
 /* In the child of a fork: the names belong to the parent's session. */
 void fl_waits_after_fork_in_child(void);
 
