@@ -260,8 +260,55 @@ static int left_by(const struct code_view *view, int unit)
     return -1;
 }
 
+/* The unit before `end` with this opcode, going back over the few that may stand between; else -1. */
+static int back_to(const struct code_view *view, int end, int opcode, int steps)
+{
+    int i = end - 1;
+    while (i >= 0 && steps-- > 0 && opcode_at(view, i) != opcode)
+        i--;
+    return i >= 0 && opcode_at(view, i) == opcode ? i : -1;
+}
+
+/* What an `async with` enters: `unit` makes its manager's __aenter__() awaitable. */
+static PyObject *find_async_with(const struct code_view *view, int unit)
+{
+    int call = unit_before(view, unit);
+#ifdef BEFORE_ASYNC_WITH
+    int manager = call >= 0 && opcode_at(view, call) == BEFORE_ASYNC_WITH ? unit_before(view, call) : -1;
+#else
+    int manager = call >= 0 ? entered_by(view, call) : -1;
+#endif
+    return describe_value(view, manager, "with ");
+}
+
+/* What is awaited where `unit` yields: "queue.get", "with lock", "for items"; or what `yield from` iterates over. */
+static PyObject *find_awaited(const struct code_view *view, int unit)
+{
+    enum { VALUE, AENTER, AEXIT };
+    int i = back_to(view, unit, GET_AWAITABLE, 6);
+    if (i >= 0 && same_range(&view->ranges[i], &view->ranges[unit])) {
+        int kind = argument_at(view, i);
+        if (kind == VALUE)
+            return describe_value(view, unit_before(view, i), "");
+        int enters = i;
+        while (enters >= 0 && kind == AEXIT &&
+               !(opcode_at(view, enters) == GET_AWAITABLE && argument_at(view, enters) == AENTER &&
+                 same_range(&view->ranges[enters], &view->ranges[unit])))
+            enters--;
+        return enters >= 0 ? find_async_with(view, enters) : NULL;
+    }
+    if (back_to(view, unit, GET_ANEXT, 6) >= 0) {
+        i = back_to(view, unit, GET_AITER, unit);
+        return i >= 0 ? describe_value(view, unit_before(view, i), "for ") : NULL;
+    }
+    i = back_to(view, unit, GET_YIELD_FROM_ITER, 6);
+    return i >= 0 ? describe_value(view, unit_before(view, i), "") : NULL;
+}
+
 static PyObject *find_name(const struct code_view *view, int unit)
 {
+    if (opcode_at(view, unit) == YIELD_VALUE)
+        return find_awaited(view, unit);
     int part = entered_by(view, unit);
     if (part < 0)
         part = left_by(view, unit);

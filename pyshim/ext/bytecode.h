@@ -7,7 +7,8 @@
 /*
  * The name of what is called at this instruction (byte offset, as PyFrame_GetLasti() gives it): a new str, or NULL
  * where it cannot be told (no exception is kept). "queue.get" for `self.queue.get(1)`, "sleep" for `sleep(1)`, "with
- * lock" for `with lock:`, "for queue" for an iteration over `queue`.
+ * lock" for `with lock:`, "for queue" for an iteration over `queue`; likewise for what is awaited where a coroutine
+ * yields.
  */
 PyObject *fl_bytecode_call_name(PyCodeObject *code, int instruction);
 
