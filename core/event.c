@@ -83,6 +83,12 @@ void fl__enter_slow(struct fl_thread *thread, fl_function_id function, bool is_c
             node = root;
     }
     struct fl_node *child = thread->overflow ? NULL : fl_node_child(&thread->maker, node, function);
+    if (!child && task->own && !thread->overflow) {
+        /* The group's tree may still have the path. */
+        fl__own_tree_fold(thread, task);
+        node = fl_node_in_group(node);
+        child = fl_node_child(&thread->maker, node, function);
+    }
     if (!child) {
         /* The frame is counted, not shown: its time stays with the nearest node that is. */
         thread->overflow++;
@@ -135,7 +141,7 @@ void fl__slice_end(struct fl_thread *thread, struct fl_task *task, fl_ticks now)
         atomic_store_explicit(&sums->longest, busy, memory_order_release);
     atomic_store_explicit(&task->state, FL_TASK_PARKED, memory_order_release);
     atomic_store_explicit(&task->since, now, memory_order_release);
-    atomic_store_explicit(&task->node, fl_node_id_of(at), memory_order_release);
+    atomic_store_explicit(&task->node, fl_node_id_of(fl_node_in_group(at)), memory_order_release);
     fl__write_end(&task->version);
     task->at = at;
     task->overflow = thread->overflow;
@@ -144,14 +150,15 @@ void fl__slice_end(struct fl_thread *thread, struct fl_task *task, fl_ticks now)
         atomic_store_explicit(&task->tree->longest, busy, memory_order_relaxed);
     if (busy >= thread->session->threshold) {
         bool sure = thread->longest_interval >= busy / 2 && !fl__in_poll(thread->session, task, thread->longest_node);
-        fl_slices_add(&thread->slices, &(struct fl_slice){.task = atomic_load_explicit(&task->id, memory_order_relaxed),
-                                                          .group = task->tree->group,
-                                                          .node = fl_node_id_of(sure ? thread->longest_node : at),
-                                                          .sure = sure,
-                                                          .begin = begin,
-                                                          .end = now,
-                                                          .blocked = blocked,
-                                                          .idle = idle});
+        fl_slices_add(&thread->slices,
+                      &(struct fl_slice){.task = atomic_load_explicit(&task->id, memory_order_relaxed),
+                                         .group = task->tree->group,
+                                         .node = fl_node_id_of(fl_node_in_group(sure ? thread->longest_node : at)),
+                                         .sure = sure,
+                                         .begin = begin,
+                                         .end = now,
+                                         .blocked = blocked,
+                                         .idle = idle});
     }
 }
 
@@ -197,6 +204,8 @@ static void switch_to(struct fl_thread *thread, struct fl_task *to, fl_ticks now
         begin_slice(thread, to, now);
     }
     fl__write_end(&thread->version);
+    if (__builtin_expect(atomic_load_explicit(&to->own_at, memory_order_relaxed) <= now, 0))
+        fl__own_tree_due(thread, to, now);
 }
 
 void fl_switch(struct fl_thread *thread, struct fl_task *to, fl_ticks now)
@@ -213,5 +222,5 @@ void fl_forget_stack(struct fl_thread *thread, fl_ticks now)
 {
     struct fl_task *task = atomic_load_explicit(&thread->task, memory_order_relaxed);
     thread->overflow = 0;
-    fl__move(thread, task->tree->root, now);
+    fl__move(thread, fl__task_root(task), now);
 }

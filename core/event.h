@@ -37,7 +37,7 @@ static inline bool fl__in_poll(const struct fl_session *session, const struct fl
     const struct fl_node *poll = atomic_load_explicit(&task->poll, memory_order_acquire);
     if (node->up && fl_functions_get(&session->functions, node->function)->kind == FL_FUNCTION_C)
         node = node->up;
-    return poll ? node == poll : fl_node_is_entry(node);
+    return poll ? fl_node_in_group(node) == poll : fl_node_is_entry(node);
 }
 
 /* Trace time now. */

@@ -1,6 +1,7 @@
 #include "node.h"
 #include "error.h"
 #include "hash.h"
+#include "own_tree.h"
 
 #include <stdlib.h>
 
@@ -51,7 +52,23 @@ static int grow_index(struct fl_node_maker *maker)
     return 0;
 }
 
-static int add_chunk(struct fl_node_maker *maker)
+void fl__node_forget(struct fl_node_maker *maker, struct fl_node *node)
+{
+    struct fl_node **slot = slot_of(maker, node->up, node->function);
+    if (*slot != node)
+        return; /* a root */
+    uint32_t mask = maker->capacity - 1, hole = (uint32_t)(slot - maker->children);
+    maker->children[hole] = NULL;
+    maker->filled--;
+    /* What stands behind the hole and would be looked for before it moves into it. */
+    for (uint32_t at = (hole + 1) & mask; maker->children[at]; at = (at + 1) & mask) {
+        struct fl_node *other = maker->children[at];
+        maker->children[at] = NULL;
+        *slot_of(maker, other->up, other->function) = other;
+    }
+}
+
+static int add_chunk(struct fl_node_maker *maker, bool own)
 {
     int64_t index = fl_table_add_chunk(maker->nodes);
     if (index < 0)
@@ -59,9 +76,10 @@ static int add_chunk(struct fl_node_maker *maker)
     struct fl_node_chunk *chunk = fl_table_chunk(maker->nodes, (uint32_t)index);
     chunk->index = (uint32_t)index;
     chunk->thread = maker->thread;
+    chunk->own = own;
     /* Release: whoever sees a slot beyond the header also sees index and thread. */
-    atomic_store_explicit(&chunk->used, 1, memory_order_release);
-    maker->chunk = chunk;
+    atomic_store_explicit(&chunk->used, own ? 2 : 1, memory_order_release);
+    *(own ? &maker->own_chunk : &maker->chunk) = chunk;
     return 0;
 }
 
@@ -73,7 +91,7 @@ static struct fl_node *make(struct fl_node_maker *maker, struct fl_node *parent,
         return NULL;
     uint32_t used = maker->chunk ? atomic_load_explicit(&maker->chunk->used, memory_order_relaxed) : 0;
     if (used == 0 || used == 1u << FL_NODE_BITS) {
-        if (add_chunk(maker) != 0)
+        if (add_chunk(maker, false) != 0)
             return NULL;
         used = 1;
     }
@@ -91,5 +109,74 @@ static struct fl_node *make(struct fl_node_maker *maker, struct fl_node *parent,
 struct fl_node *fl_node_child(struct fl_node_maker *maker, struct fl_node *parent, fl_function_id function)
 {
     struct fl_node *node = *slot_of(maker, parent, function);
-    return node ? node : make(maker, parent, function);
+    if (node)
+        return node;
+    if (!parent || !fl_node_is_own(parent))
+        return make(maker, parent, function);
+    const struct fl_own_node *own = fl_own_of(parent);
+    struct fl_node *twin = fl_node_child(maker, own->twin, function); // NOLINT(misc-no-recursion): twins are not own
+    return twin ? fl__node_make_own(maker, own->tree, parent, twin) : NULL;
+}
+
+/* A slot for a node of an own tree that has never been used. */
+static struct fl_own_node *fresh_own(struct fl_node_maker *maker)
+{
+    if (atomic_load_explicit(maker->own_count, memory_order_relaxed) >= maker->own_budget ||
+        atomic_load_explicit(maker->count, memory_order_relaxed) + 2 > maker->budget)
+        return NULL;
+    uint32_t used = maker->own_chunk ? atomic_load_explicit(&maker->own_chunk->used, memory_order_relaxed) : 0;
+    if (used == 0 || used == 1u << FL_NODE_BITS) {
+        if (add_chunk(maker, true) != 0)
+            return NULL;
+        used = 2;
+    }
+    struct fl_node *node = (struct fl_node *)(void *)maker->own_chunk + used;
+    /* Its generation is 0: readers find nothing there yet. */
+    atomic_store_explicit(&maker->own_chunk->used, used + 2, memory_order_release);
+    atomic_fetch_add_explicit(maker->count, 2, memory_order_relaxed);
+    atomic_fetch_add_explicit(maker->own_count, 1, memory_order_relaxed);
+    return fl_own_of(node);
+}
+
+struct fl_node *fl__node_make_own(struct fl_node_maker *maker, struct fl_own_tree *tree, struct fl_node *parent,
+                                  struct fl_node *twin)
+{
+    if (maker->filled >= maker->capacity / 2 && grow_index(maker) != 0)
+        return NULL;
+    struct fl_own_node *own = maker->free_own;
+    if (own)
+        maker->free_own = own->next;
+    else
+        own = fresh_own(maker);
+    if (!own)
+        return NULL;
+    struct fl_node *node = fl_node_of_own(own);
+    uint32_t generation = atomic_load_explicit(&own->generation, memory_order_relaxed);
+    /* Even, but another one than when it was freed: whoever still wants its last times sees that they are gone. */
+    if (generation != 0)
+        generation += 2;
+    atomic_store_explicit(&own->generation, generation, memory_order_relaxed);
+    atomic_store_explicit(&node->calls, 0, memory_order_release);
+    atomic_store_explicit(&node->seeded, 0, memory_order_release);
+    atomic_store_explicit(&node->own, 0, memory_order_release);
+    atomic_store_explicit(&node->blocked, 0, memory_order_release);
+    atomic_store_explicit(&node->idle, 0, memory_order_release);
+    atomic_store_explicit(&node->waited, 0, memory_order_release);
+    node->function = twin->function;
+    node->up = parent;
+    node->last_child = &fl__no_child;
+    own->twin = twin;
+    own->tree = tree;
+    own->task = tree->task;
+    own->since = tree->since;
+    own->next = tree->nodes;
+    tree->nodes = own;
+    if (!tree->last)
+        tree->last = own;
+    atomic_store_explicit(&own->generation, generation + 1, memory_order_release);
+    if (parent) {
+        *slot_of(maker, parent, twin->function) = node;
+        maker->filled++;
+    }
+    return node;
 }

@@ -7,6 +7,9 @@
  *
  * Owner: fills `up` and `function`, then publishes the node by raising the chunk's `used` (release), then counts on it.
  * Readers: look at slots 1 .. used-1 (acquire), never at the fields marked "owner".
+ *
+ * Nodes of a task's own tree lie in chunks of their own, each with a struct fl_own_node behind it (own_tree.h). They
+ * are the only ones that are freed and used again, so their ids are in no order.
  */
 #ifndef FL_NODE_H
 #define FL_NODE_H
@@ -43,9 +46,27 @@ struct fl_node_chunk {
     uint32_t index;        /* of this chunk in the table */
     uint32_t thread;       /* index of the owner (session.h, threads) */
     _Atomic uint32_t used; /* slots published, this header included */
-    uint32_t unused[13];
+    uint32_t own;          /* 1: of own trees; nodes at even slots from 2 on, struct fl_own_node behind each */
+    uint32_t unused[12];
 };
 _Static_assert(sizeof(struct fl_node_chunk) == sizeof(struct fl_node), "the header takes slot 0");
+
+struct fl_own_tree;
+
+/*
+ * What stands behind a node of an own tree. The owner fills it before it makes `generation` odd (release); what a
+ * reader may do with it, and how long, is told in own_tree.h.
+ */
+struct fl_own_node {
+    _Atomic uint32_t generation; /* odd: in use; counts on at each use, so that a slot that is used again is noticed */
+    uint32_t task;               /* id */
+    struct fl_node *twin;        /* the node of the same path in the group's tree */
+    struct fl_own_node *next;    /* of its tree, or of the free ones */
+    struct fl_own_tree *tree;    /* owner */
+    fl_ticks since;              /* trace time at which the tree was begun */
+    uint64_t unused[3];
+};
+_Static_assert(sizeof(struct fl_own_node) == sizeof(struct fl_node), "it takes one slot");
 
 /* What a node without children has as last_child: its function equals no other. */
 extern struct fl_node fl__no_child;
@@ -60,6 +81,28 @@ static inline fl_node_id fl_node_id_of(const struct fl_node *node)
 {
     const struct fl_node_chunk *chunk = fl_node_chunk_of(node);
     return chunk->index << FL_NODE_BITS | (uint32_t)(node - (const struct fl_node *)(const void *)chunk);
+}
+
+/* Any thread. */
+static inline bool fl_node_is_own(const struct fl_node *node)
+{
+    return fl_node_chunk_of(node)->own != 0;
+}
+
+static inline struct fl_own_node *fl_own_of(const struct fl_node *node)
+{
+    return (struct fl_own_node *)(void *)(uintptr_t)(node + 1);
+}
+
+static inline struct fl_node *fl_node_of_own(const struct fl_own_node *own)
+{
+    return (struct fl_node *)(void *)(uintptr_t)own - 1;
+}
+
+/* Any thread: the node of the group's tree at the same path, itself where it is in that tree. */
+static inline struct fl_node *fl_node_in_group(const struct fl_node *node)
+{
+    return fl_node_is_own(node) ? fl_own_of(node)->twin : (struct fl_node *)(uintptr_t)node;
 }
 
 /* Any thread: the parent's id, 0 for a root. */
@@ -85,6 +128,12 @@ struct fl_node_maker {
     struct fl_node **children;   /* open addressing by (parent, function); shape: capacity */
     uint32_t capacity;           /* power of two */
     uint32_t filled;
+
+    /* Own trees. */
+    _Atomic uint32_t *own_count;     /* nodes of own trees in the session's slots, those that are free included */
+    uint32_t own_budget;             /* of them at most */
+    struct fl_node_chunk *own_chunk; /* the one with free slots, or NULL */
+    struct fl_own_node *free_own;
 };
 
 /* Returns 0 or FL_ENOMEM. */
@@ -95,5 +144,12 @@ void fl_node_maker_fini(struct fl_node_maker *maker);
 /* The child of `parent` (NULL: the root) for `function`, made when there is none. NULL when memory or the budget is at
  * its end. Allocates at a first visit only: a chunk per 255 nodes, and an index that doubles. */
 struct fl_node *fl_node_child(struct fl_node_maker *maker, struct fl_node *parent, fl_function_id function);
+
+/* A node of this own tree; `parent` NULL: its root. NULL as above. */
+struct fl_node *fl__node_make_own(struct fl_node_maker *maker, struct fl_own_tree *tree, struct fl_node *parent,
+                                  struct fl_node *twin);
+
+/* Not found by fl_node_child() any more. */
+void fl__node_forget(struct fl_node_maker *maker, struct fl_node *node);
 
 #endif

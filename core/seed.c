@@ -30,7 +30,7 @@ static void count_unknown(struct fl_node *to, const struct fl_node *known)
 static struct fl_node *find_path(struct fl_thread *thread, struct fl_task *task, const fl_function_id *functions,
                                  uint32_t count, uint32_t *overflow)
 {
-    struct fl_node *node = task->tree->root;
+    struct fl_node *node = fl__task_root(task);
     *overflow = 0;
     if (count > 0 && node == thread->no_group->root) {
         struct fl_node *root = fl__task_join_group(thread, task, functions[0]);
@@ -39,6 +39,11 @@ static struct fl_node *find_path(struct fl_thread *thread, struct fl_task *task,
     }
     for (uint32_t i = 0; i < count; i++) {
         struct fl_node *child = fl_node_child(&thread->maker, node, functions[i]);
+        if (!child && task->own) {
+            fl__own_tree_fold(thread, task);
+            node = fl_node_in_group(node);
+            child = fl_node_child(&thread->maker, node, functions[i]);
+        }
         if (!child) {
             *overflow = count - i;
             fl__add(&thread->lost_events, count - i);
@@ -52,9 +57,8 @@ static struct fl_node *find_path(struct fl_thread *thread, struct fl_task *task,
 void fl_seed(struct fl_thread *thread, const fl_function_id *functions, uint32_t count, fl_ticks now)
 {
     struct fl_task *task = atomic_load_explicit(&thread->task, memory_order_relaxed);
-    struct fl_node *known = atomic_load_explicit(&thread->node, memory_order_relaxed);
     struct fl_node *node = find_path(thread, task, functions, count, &thread->overflow);
-    count_unknown(node, known);
+    count_unknown(node, atomic_load_explicit(&thread->node, memory_order_relaxed));
     fl__move(thread, node, now);
 }
 
@@ -73,8 +77,8 @@ void fl_other_place(struct fl_thread *thread, struct fl_task *task, const fl_fun
 void fl_seed_parked(struct fl_thread *thread, struct fl_task *task, const fl_function_id *functions, uint32_t count,
                     fl_ticks now)
 {
-    struct fl_node *known = task->at;
     struct fl_node *node = find_path(thread, task, functions, count, &task->overflow);
+    struct fl_node *known = task->at;
     fl_ticks since = atomic_load_explicit(&task->since, memory_order_relaxed);
     if (node == known)
         return;
@@ -85,7 +89,7 @@ void fl_seed_parked(struct fl_thread *thread, struct fl_task *task, const fl_fun
     fl__write_begin(&task->version);
     fl__add(&task->sums.waited, now - since);
     atomic_store_explicit(&task->since, now, memory_order_release);
-    atomic_store_explicit(&task->node, fl_node_id_of(node), memory_order_release);
+    atomic_store_explicit(&task->node, fl_node_id_of(fl_node_in_group(node)), memory_order_release);
     fl__write_end(&task->version);
     fl__add(&known->waited, now - since);
 }

@@ -10,6 +10,7 @@
 
 #define DEFAULT_NODE_BYTES    (64ull << 20)
 #define DEFAULT_THRESHOLD_NS  100000000ull
+#define DEFAULT_LONG_LIVED_NS 1000000000ull
 #define DEFAULT_ENDED_TASKS   1024u
 #define DEFAULT_ENDED_THREADS 64u
 
@@ -19,6 +20,8 @@ static void fill_in_defaults(struct fl_session_options *options)
         options->node_bytes = DEFAULT_NODE_BYTES;
     if (options->threshold_ns == 0)
         options->threshold_ns = DEFAULT_THRESHOLD_NS;
+    if (options->long_lived_ns == 0)
+        options->long_lived_ns = DEFAULT_LONG_LIVED_NS;
     if (options->ended_tasks == 0)
         options->ended_tasks = DEFAULT_ENDED_TASKS;
     if (options->ended_threads == 0)
@@ -74,6 +77,8 @@ int fl_session_create(const struct fl_session_options *options, struct fl_sessio
     clock_gettime(CLOCK_REALTIME, &t);
     s->epoch_ms = (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
     s->threshold = fl_ns_to_ticks(s->options.threshold_ns);
+    s->long_lived = fl_ns_to_ticks(s->options.long_lived_ns);
+    fl_readers_init(&s->readers);
     pthread_mutex_init(&s->lock, NULL);
     atomic_init(&s->state, FL_SESSION_NEW);
     atomic_init(&s->paused, fl_ticks_now());
@@ -88,6 +93,7 @@ void fl_session_destroy(struct fl_session *session)
         if (!thread)
             continue;
         fl_node_maker_fini(&thread->maker);
+        fl__own_trees_fini(&thread->own_trees);
         free(thread);
     }
     fl_table_fini(&session->trees);

@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "function.h"
 #include "intern.h"
+#include "readers.h"
 #include "strings.h"
 #include "table.h"
 
@@ -32,6 +33,8 @@ struct fl_session_options {
     uint64_t node_bytes;    /* memory for nodes, default 64 MiB */
     uint64_t threshold_ns;  /* slices longer than this are long, default 100 ms */
     uint32_t ended_tasks;   /* ended tasks that each thread keeps, default 1,024 */
+    int task_trees;         /* enum fl_task_trees: which tasks have an own tree beside the watched ones */
+    uint64_t long_lived_ns; /* tasks older than this have one, with FL_TREES_LONG; default 1 s */
     uint32_t ended_threads; /* ended threads that are kept before their slots are taken over, default 64 */
     enum fl_clock_kind clock;
     int cpu_clock;                            /* enum fl_cpu_kind */
@@ -49,7 +52,9 @@ struct fl_session {
     _Atomic(struct fl_thread *) threads[FL_THREADS_MAX]; /* never freed before the session; slots of ended ones are
                                                             taken over */
     _Atomic uint32_t thread_count;
-    _Atomic uint32_t node_count;
+    _Atomic uint32_t node_count;     /* slots, those of own trees included */
+    _Atomic uint32_t own_node_count; /* nodes of own trees, those that are free included */
+    struct fl_readers readers;
     _Atomic uint32_t last_task_id, last_thread_id;
     _Atomic uint64_t lost_threads; /* threads that found no room */
 
@@ -60,6 +65,7 @@ struct fl_session {
     _Atomic bool switches;       /* greenlet switches are seen: told by the embedder, for the status */
 
     fl_ticks threshold;                /* ticks */
+    fl_ticks long_lived;               /* ticks */
     struct fl_session_options options; /* defaults filled in */
     int64_t epoch_ms;                  /* Unix time at creation */
 

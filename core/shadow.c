@@ -12,6 +12,11 @@ int fl_shadow_create(struct fl_session *session, struct fl_shadow **shadow)
     if (!s)
         return FL_ENOMEM;
     s->session = session;
+    s->place = fl_reader_join(&session->readers);
+    if (s->place < 0) {
+        free(s);
+        return FL_ELIMIT;
+    }
     s->watch = fl_watch_create(session);
     s->slices_read = calloc(FL_THREADS_MAX, sizeof *s->slices_read);
     if (!s->watch || !s->slices_read) {
@@ -26,6 +31,9 @@ void fl_shadow_destroy(struct fl_shadow *shadow)
 {
     if (!shadow)
         return;
+    fl_reader_leave(&shadow->session->readers, shadow->place);
+    for (uint32_t id = 0; id < shadow->node_count; id++)
+        free(shadow->nodes[id].own);
     for (uint32_t i = 0; shadow->history && i < shadow->thread_count; i++)
         free(shadow->history[i]);
     free(shadow->history);
@@ -35,6 +43,8 @@ void fl_shadow_destroy(struct fl_shadow *shadow)
     free(shadow->threads);
     free(shadow->views);
     free(shadow->own);
+    free(shadow->told);
+    free(shadow->folds);
     free(shadow->slices_read);
     fl_watch_destroy(shadow->watch);
     free(shadow);
@@ -55,13 +65,17 @@ static bool adds_up(const struct fl_shadow *shadow, fl_ticks begin, fl_ticks now
     return true;
 }
 
-/* One look at threads and nodes. Returns the trace time up to which it goes, or 0 or FL_ENOMEM in `error`. */
-static fl_ticks look(struct fl_shadow *shadow, uint64_t version, int *error)
+/* One look at threads and nodes. Returns the trace time up to which it goes, and 0 or FL_ENOMEM in `error`; `whole` is
+ * false where own trees were folded faster than could be followed. */
+static fl_ticks look(struct fl_shadow *shadow, uint64_t version, bool *whole, int *error)
 {
+    *whole = true;
     *error = fl__shadow_reserve(shadow);
     if (*error != 0)
         return 0;
     fl__shadow_did(FL__ROOM_MADE);
+    for (uint32_t i = 0; i < shadow->thread_count; i++)
+        shadow->folds[i] = fl__shadow_folds(fl__shadow_thread(shadow, i));
     for (uint32_t i = 0; i < shadow->thread_count; i++)
         fl_thread_read(fl__shadow_thread(shadow, i), NULL, &shadow->views[i]);
     fl__shadow_did(FL__FIRST_VIEWS);
@@ -69,7 +83,7 @@ static fl_ticks look(struct fl_shadow *shadow, uint64_t version, int *error)
     fl__shadow_did(FL__NODES_SCANNED);
     fl_ticks now = fl_session_now(shadow->session);
     for (uint32_t i = 0; i < shadow->thread_count; i++)
-        fl__shadow_thread_row(shadow, i, now, version);
+        *whole &= fl__shadow_thread_row(shadow, i, now, version);
     fl__shadow_did(FL__THREADS_READ);
     return now;
 }
@@ -85,18 +99,23 @@ int fl_shadow_refresh(struct fl_shadow *shadow)
     enum fl_session_state state =
         (enum fl_session_state)atomic_load_explicit(&shadow->session->state, memory_order_acquire);
     /* A look that does not add up is rare; one that still does not will in the next refresh. */
+    bool entered = fl__shadow_enter(shadow);
     for (int tries = 0;; tries++) {
+        bool whole;
         fl_ticks begin = fl_session_now(shadow->session);
-        now = look(shadow, version, &error);
-        if (error != 0)
+        now = look(shadow, version, &whole, &error);
+        if (error != 0) {
+            fl__shadow_exit(shadow, entered);
             return error;
-        if (tries == 3 || adds_up(shadow, begin, now))
+        }
+        if (tries == 3 || (whole && adds_up(shadow, begin, now)))
             break;
         shadow->taken_again++;
     }
     fl__shadow_tasks(shadow, now, version);
     fl__shadow_did(FL__TASKS_READ);
     fl__shadow_groups(shadow, version);
+    fl__shadow_exit(shadow, entered);
 
     /* Last: every id in the rows above was published before the row. */
     uint32_t strings = fl_strings_count(&shadow->session->strings);
@@ -127,6 +146,7 @@ void fl_shadow_watch(struct fl_shadow *shadow)
 {
     struct fl_session *session = shadow->session;
     uint32_t count = atomic_load_explicit(&session->thread_count, memory_order_acquire);
+    bool entered = fl__shadow_enter(shadow);
     fl_watch_look(shadow->watch);
     for (uint32_t i = 0; i < count; i++) {
         const struct fl_thread *thread = atomic_load_explicit(&session->threads[i], memory_order_acquire);
@@ -147,4 +167,5 @@ void fl_shadow_watch(struct fl_shadow *shadow)
         }
         shadow->slices_read[i] = next;
     }
+    fl__shadow_exit(shadow, entered);
 }

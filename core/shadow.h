@@ -29,9 +29,32 @@ struct fl_shadow_node {
     uint32_t parent, function, group, thread; /* function 0: a root */
     uint32_t seeded;                          /* frames that were there before the start */
     uint64_t calls, cpu, blocked, idle, waited;
-    /* The raw words that the times were made of, to see a change; ticks. */
-    uint64_t raw_own, raw_blocked, raw_idle, raw_waited;
+    /* What these were made of, to see a change: the raw words, and the open interval; ticks. */
+    uint64_t raw_calls, raw_own, raw_blocked, raw_idle, raw_waited;
+    uint64_t open_cpu, open_blocked, open_idle;
+    uint32_t raw_seeded;
+    struct fl_shadow_own *own; /* of a node of an own tree, and of its twin; else NULL */
 };
+
+/* What the own trees (own_tree.h) add to a row. A row of the group's tree holds all of them; groups are summed from
+ * these rows alone. */
+struct fl_shadow_own {
+    /* Of a node of an own tree. */
+    uint32_t generation; /* even: it is folded, and the row shows what it had at the end */
+    uint32_t task;       /* id */
+    uint32_t serial;     /* its id on the wire; counts up, a parent's is smaller than its children's */
+    uint32_t twin;       /* node id */
+    uint64_t since;      /* ns: when its tree was begun */
+    /* Of the twin: the sum of its own nodes; of an own node: what it has in that sum. Ticks. */
+    uint64_t calls, own, blocked, idle, waited;
+    uint32_t seeded;
+};
+
+/* Is this the row of a node of an own tree? */
+static inline bool fl_shadow_is_own(const struct fl_shadow_node *row)
+{
+    return row->own && row->own->serial != 0;
+}
 
 struct fl_shadow_sums {
     uint64_t cpu, blocked, idle, waited, longest, switches;
@@ -105,7 +128,8 @@ struct fl_shadow {
 
     struct fl_shadow_node *nodes; /* by node id; shape: node_count; ids that do not exist have added == 0 */
     uint32_t node_count;
-    uint32_t nodes_alive; /* how many exist */
+    uint32_t nodes_alive; /* how many exist, without those of own trees */
+    uint32_t own_serial;  /* of own nodes, the last one */
 
     struct fl_shadow_task *tasks; /* by row of the session's table; id 0: none there; shape: task_count */
     uint32_t task_count;
@@ -130,13 +154,17 @@ struct fl_shadow {
     struct fl_watch *watch;
     struct fl_thread_view *views; /* by thread index */
     fl_ticks *own;                /* by thread index: sum of raw_own of its nodes */
+    uint32_t *told;               /* by thread index: the node that was current, itself; 0: none */
+    uint64_t *folds;              /* by thread index: trees that were folded by now (own_tree.h) */
+    int place;                    /* among the session's readers (readers.h) */
+    bool inside;                  /* in a look */
     uint64_t taken_again;         /* looks that did not add up and were taken again */
     uint32_t group_room;
     uint64_t *slices_read;    /* by thread index: how many slices were taken */
     bool dirty, slices_dirty; /* something changed in this refresh; a slice came since the last */
 };
 
-/* Returns 0 or FL_ENOMEM. The session must outlive the shadow. */
+/* Returns 0, FL_ENOMEM, or FL_ELIMIT where FL_READERS_MAX shadows exist. The session must outlive the shadow. */
 int fl_shadow_create(struct fl_session *session, struct fl_shadow **shadow);
 void fl_shadow_destroy(struct fl_shadow *shadow);
 

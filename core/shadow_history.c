@@ -70,6 +70,8 @@ void fl_shadow_sample(struct fl_shadow *shadow)
     if (fl__shadow_reserve(shadow) != 0)
         return;
     fl_ticks now = fl_session_now(shadow->session);
+    bool entered = fl__shadow_enter(shadow);
     for (uint32_t i = 0; i < shadow->thread_count; i++)
         sample_thread(shadow, i, now);
+    fl__shadow_exit(shadow, entered);
 }

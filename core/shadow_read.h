@@ -46,10 +46,34 @@ bool fl__shadow_know_node(struct fl_shadow *shadow, fl_node_id id, uint64_t vers
 void fl__shadow_current_node(struct fl_shadow *shadow, const struct fl_thread_view *view, const struct fl_open *open,
                              uint64_t version);
 
+/* Trees that the thread has folded so far. */
+uint64_t fl__shadow_folds(const struct fl_thread *thread);
+/* Follows what thread `index` has folded since folds[index]. False: too much for that; the look has to be taken again.
+ */
+bool fl__shadow_follow_folds(struct fl_shadow *shadow, uint32_t index, uint64_t version);
+
+/* Around whatever reads nodes. */
+static inline bool fl__shadow_enter(struct fl_shadow *shadow)
+{
+    if (shadow->inside)
+        return false;
+    shadow->inside = true;
+    fl_reader_begin(&shadow->session->readers, shadow->place);
+    return true;
+}
+
+static inline void fl__shadow_exit(struct fl_shadow *shadow, bool entered)
+{
+    if (!entered)
+        return;
+    fl_reader_end(&shadow->session->readers, shadow->place);
+    shadow->inside = false;
+}
+
 /* shadow_tasks.c */
 /* Reads the thread again into views[index], the nodes that it left meanwhile, the one that is current, and its row with
- * the open interval up to `now`. */
-void fl__shadow_thread_row(struct fl_shadow *shadow, uint32_t index, fl_ticks now, uint64_t version);
+ * the open interval up to `now`. False: more was folded meanwhile than can be followed. */
+bool fl__shadow_thread_row(struct fl_shadow *shadow, uint32_t index, fl_ticks now, uint64_t version);
 void fl__shadow_tasks(struct fl_shadow *shadow, fl_ticks now, uint64_t version);
 void fl__shadow_groups(struct fl_shadow *shadow, uint64_t version);
 void fl__shadow_add_slice(struct fl_shadow *shadow, const struct fl_thread *thread, const struct fl_slice *slice,

@@ -33,6 +33,8 @@ int fl__shadow_reserve(struct fl_shadow *shadow)
     GROW(shadow->threads, shadow->thread_count, threads);
     GROW(shadow->views, shadow->thread_count, threads);
     GROW(shadow->own, shadow->thread_count, threads);
+    GROW(shadow->told, shadow->thread_count, threads);
+    GROW(shadow->folds, shadow->thread_count, threads);
     GROW(shadow->history, shadow->thread_count, threads);
     shadow->thread_count = threads;
     GROW(shadow->nodes, shadow->node_count, chunks << FL_NODE_BITS);
@@ -54,24 +56,41 @@ int fl__shadow_reserve_group(struct fl_shadow *shadow, uint32_t group)
     return 0;
 }
 
-void fl__shadow_thread_row(struct fl_shadow *shadow, uint32_t index, fl_ticks now, uint64_t version)
+/* The second look at a thread, and the nodes that it changes. False as fl__shadow_thread_row(). */
+static bool look_again(struct fl_shadow *shadow, uint32_t index, fl_ticks *now, struct fl_open *open, uint64_t version)
 {
     const struct fl_thread *thread = fl__shadow_thread(shadow, index);
     struct fl_thread_view *view = &shadow->views[index];
-    const struct fl_node *first = view->node,
-                         *told = fl_table_row(&shadow->session->nodes, shadow->threads[index].node);
+    const struct fl_node *first = view->node, *told = fl_table_row(&shadow->session->nodes, shadow->told[index]);
     fl_thread_read(thread, NULL, view);
     fl__shadow_did(FL__THREAD_VIEWED);
     /* After the second look, not before: what was open at the first may be written at any moment up to it. */
     if (first != view->node)
         fl__shadow_left_node(shadow, index, first, version);
-    if (shadow->threads[index].node != 0 && told != first && told != view->node)
+    if (shadow->told[index] != 0 && told != first && told != view->node)
         fl__shadow_left_node(shadow, index, told, version);
-    if (now < view->since)
-        now = view->since; /* it had an event after `now` was read */
-    struct fl_open open = fl_thread_open(thread, view, now);
+    if (*now < view->since)
+        *now = view->since; /* it had an event after `now` was read */
+    *open = fl_thread_open(thread, view, *now);
+    fl__shadow_current_node(shadow, view, open, version);
+    fl_node_id node = fl_node_id_of(view->node);
+    shadow->told[index] = node < shadow->node_count ? node : 0;
+    return fl__shadow_follow_folds(shadow, index, version);
+}
+
+bool fl__shadow_thread_row(struct fl_shadow *shadow, uint32_t index, fl_ticks now, uint64_t version)
+{
+    const struct fl_thread_view *view = &shadow->views[index];
+    struct fl_open open;
+    bool whole = false;
+    /* What is folded after the second look may have been current in it: then a third one shows where it is now. */
+    for (int tries = 0; tries < 4; tries++) {
+        uint64_t folds = shadow->folds[index];
+        whole = look_again(shadow, index, &now, &open, version);
+        if (!whole || shadow->folds[index] == folds)
+            break;
+    }
     bool lives = view->state == FL_THREAD_LIVES;
-    fl__shadow_current_node(shadow, view, &open, version);
 
     struct fl_shadow_thread row = {
         .id = view->id,
@@ -93,13 +112,13 @@ void fl__shadow_thread_row(struct fl_shadow *shadow, uint32_t index, fl_ticks no
     if (lives) {
         row.slice_blocked = fl_ticks_to_ns(view->slice_blocked + open.blocked);
         row.slice_idle = fl_ticks_to_ns(view->slice_idle + open.idle);
-        uint64_t whole = fl_ticks_to_ns(now - view->slice);
-        row.slice_cpu = whole > row.slice_blocked + row.slice_idle ? whole - row.slice_blocked - row.slice_idle : 0;
+        uint64_t slice = fl_ticks_to_ns(now - view->slice);
+        row.slice_cpu = slice > row.slice_blocked + row.slice_idle ? slice - row.slice_blocked - row.slice_idle : 0;
     }
 
     struct fl_shadow_thread *old = &shadow->threads[index];
     if (!lives && old->id == row.id && old->state == row.state)
-        return; /* ended: nothing changes any more, but for the clock's rate */
+        return whole; /* ended: nothing changes any more, but for the clock's rate */
     row.added = old->added;
     row.changed = old->changed;
     if (old->id != row.id) {
@@ -113,6 +132,7 @@ void fl__shadow_thread_row(struct fl_shadow *shadow, uint32_t index, fl_ticks no
         shadow->dirty = true;
     }
     *old = row;
+    return whole;
 }
 
 /* A task's row together with the view of its thread in which it is current, or a row that is parked or ended. */

@@ -1,5 +1,14 @@
 #include "task.h"
 
+bool fl_task_watch(struct fl_task *task, uint32_t id)
+{
+    if (atomic_load_explicit(&task->id, memory_order_acquire) != id)
+        return false;
+    /* Should the row change hands just now, another task gets an own tree: that harms nobody. */
+    atomic_store_explicit(&task->own_at, 0, memory_order_relaxed);
+    return true;
+}
+
 bool fl_task_read(const struct fl_task *task, struct fl_task_view *view)
 {
     for (unsigned tries = 0;; fl__read_again(&tries)) {

@@ -17,6 +17,7 @@
 
 #include "clock.h"
 #include "node.h"
+#include "own_tree.h"
 
 enum fl_task_state { FL_TASK_CURRENT, FL_TASK_PARKED, FL_TASK_ENDED };
 
@@ -53,20 +54,22 @@ struct fl_task {
     _Atomic uint32_t name, wait; /* string ids */
     _Atomic fl_node_id node;     /* where it was at its last switch out */
     _Atomic uint32_t hub;        /* 1: it runs its thread's event loop: idle in its poll (event.h) */
-    /* A hub's: where it polls. NULL: in its entry function. Only compared. */
+    /* A hub's: where it polls, in the group's tree. NULL: in its entry function. Only compared. */
     _Atomic(const struct fl_node *) poll;
     _Atomic fl_ticks begin; /* trace time at which its life began */
     _Atomic fl_ticks since; /* trace time at which its state began */
     struct fl_task_sums sums;
+    _Atomic fl_ticks own_at; /* its first switch in from this trace time on begins an own tree; also set by watchers */
 
     /* Owner only. */
-    struct fl_node *at;    /* where it goes on */
-    struct fl_tree *tree;  /* where its time goes */
-    struct fl_task *next;  /* free list, or the queue of ended tasks */
-    struct fl_task *inner; /* the embedder's: the task that runs on top of this one's stack, or NULL */
-    void *key;             /* the embedder's: which greenlet this is */
-    uint32_t overflow;     /* calls deeper than memory allowed, not in the tree */
-    uint32_t seeded_epoch; /* the embedder's: session's epoch in which its stack was last told */
+    struct fl_node *at;      /* where it goes on */
+    struct fl_tree *tree;    /* of its group: its counts, and its time where it has no own tree */
+    struct fl_own_tree *own; /* or NULL */
+    struct fl_task *next;    /* free list, or the queue of ended tasks */
+    struct fl_task *inner;   /* the embedder's: the task that runs on top of this one's stack, or NULL */
+    void *key;               /* the embedder's: which greenlet this is */
+    uint32_t overflow;       /* calls deeper than memory allowed, not in the tree */
+    uint32_t seeded_epoch;   /* the embedder's: session's epoch in which its stack was last told */
 };
 
 /* One consistent row, as a reader gets it. Times in ticks. */
@@ -76,6 +79,15 @@ struct fl_task_view {
     fl_ticks cpu, blocked, idle, waited, longest;
     uint64_t switches;
 };
+
+/* Owner: where its stack begins. */
+static inline struct fl_node *fl__task_root(const struct fl_task *task)
+{
+    return task->own ? task->own->root : task->tree->root;
+}
+
+/* Any thread: somebody wants to see this task alone. It gets an own tree at its next switch in. False: no such task. */
+bool fl_task_watch(struct fl_task *task, uint32_t id);
 
 /* Any thread. False: the row is free. Waits as fl_thread_read() does. */
 bool fl_task_read(const struct fl_task *task, struct fl_task_view *view);

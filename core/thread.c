@@ -46,7 +46,7 @@ void fl_thread_read(const struct fl_thread *thread, const struct fl_node *also, 
         if (atomic_load_explicit(&thread->version, memory_order_relaxed) == before)
             break;
     }
-    view->node_id = fl_node_id_of(view->node);
+    view->node_id = fl_node_id_of(fl_node_in_group(view->node));
 }
 
 struct fl_open fl_thread_open(const struct fl_thread *thread, const struct fl_thread_view *view, fl_ticks now)
@@ -114,7 +114,10 @@ struct fl_node *fl__task_join_group(struct fl_thread *thread, struct fl_task *ta
     fl__write_begin(&task->version);
     atomic_store_explicit(&task->group, group, memory_order_release);
     fl__write_end(&task->version);
-    return tree->root;
+    fl_ticks now = atomic_load_explicit(&thread->since, memory_order_relaxed);
+    if (atomic_load_explicit(&task->own_at, memory_order_relaxed) <= now)
+        (void)fl__own_tree_begin_empty(thread, task, now);
+    return fl__task_root(task);
 }
 
 static void row_free(struct fl_thread *thread, struct fl_task *task)
@@ -151,6 +154,7 @@ struct fl_task *fl_task_create(struct fl_thread *thread, fl_ticks now, void *key
     }
     task->at = thread->no_group->root;
     task->tree = thread->no_group;
+    task->own = NULL;
     task->next = NULL;
     task->inner = NULL;
     task->key = key;
@@ -174,6 +178,7 @@ struct fl_task *fl_task_create(struct fl_thread *thread, fl_ticks now, void *key
     atomic_store_explicit(&task->sums.waited, 0, memory_order_release);
     atomic_store_explicit(&task->sums.longest, 0, memory_order_release);
     atomic_store_explicit(&task->sums.switches, 0, memory_order_release);
+    atomic_store_explicit(&task->own_at, fl__own_tree_at(session, now), memory_order_release);
     atomic_store_explicit(&task->id, atomic_fetch_add_explicit(&session->last_task_id, 1, memory_order_relaxed) + 1,
                           memory_order_release);
     fl__write_end(&task->version);
@@ -206,6 +211,7 @@ void fl_task_end(struct fl_thread *thread, struct fl_task *task, fl_ticks now)
     atomic_store_explicit(&task->since, now, memory_order_release);
     fl__write_end(&task->version);
     fl__add(&task->at->waited, parked);
+    fl__own_tree_fold(thread, task);
     fl__add(&task->tree->ended, 1);
     if (atomic_load_explicit(&thread->hub, memory_order_relaxed) ==
         atomic_load_explicit(&task->id, memory_order_relaxed))
@@ -231,7 +237,7 @@ void fl_task_set_hub(struct fl_thread *thread, struct fl_task *task)
 
 void fl_task_set_poll(struct fl_thread *thread, struct fl_task *task, const struct fl_node *poll)
 {
-    atomic_store_explicit(&task->poll, poll, memory_order_release);
+    atomic_store_explicit(&task->poll, fl_node_in_group(poll), memory_order_release);
     if (!atomic_load_explicit(&task->hub, memory_order_relaxed))
         fl_task_set_hub(thread, task);
 }
@@ -265,6 +271,7 @@ static struct fl_thread *take_over(struct fl_session *session)
 static void destroy(struct fl_thread *thread)
 {
     fl_node_maker_fini(&thread->maker);
+    fl__own_trees_fini(&thread->own_trees);
     free(thread);
 }
 
@@ -283,6 +290,8 @@ static struct fl_thread *create(struct fl_session *session)
         free(thread);
         return NULL;
     }
+    thread->maker.own_count = &session->own_node_count;
+    thread->maker.own_budget = budget / 4; /* of two slots each: half of the room at most */
     thread->no_group = tree_create(thread, 0);
     if (!thread->no_group) {
         destroy(thread);

@@ -76,6 +76,7 @@ struct fl_thread {
     _Atomic uint64_t lost_events, lost_tasks, unmatched, displaced;
 
     struct fl_slices slices;
+    struct fl_own_trees own_trees;
 
     /* Owner only. */
     struct fl_node_maker maker;
@@ -96,7 +97,7 @@ struct fl_thread_view {
     fl_ticks since, slice;
     fl_ticks nodes_own; /* what the own times of all nodes of the slot add up to */
     const struct fl_node *node;
-    fl_node_id node_id;
+    fl_node_id node_id;                    /* in the group's tree */
     fl_ticks own, node_blocked, node_idle; /* of `node`, or of the node that was asked for */
     const struct fl_task *task;
     fl_ticks blocked, idle;             /* totals up to `since` */
@@ -107,9 +108,9 @@ struct fl_thread_view {
 };
 
 /*
- * Any thread. `also`: take own, node_blocked and node_idle of this node instead of the current one; NULL for current.
- * Spins while the owner is in a move (tens of nanoseconds; it yields when the owner was preempted there); the owner
- * never waits for a reader.
+ * Any thread, as a reader that is in a look (readers.h) where there may be own trees. `also`: take own, node_blocked
+ * and node_idle of this node instead of the current one; NULL for current. Spins while the owner is in a move (tens of
+ * nanoseconds; it yields when the owner was preempted there); the owner never waits for a reader.
  */
 void fl_thread_read(const struct fl_thread *thread, const struct fl_node *also, struct fl_thread_view *view);
 

@@ -243,6 +243,8 @@ static void write_nodes(struct update *u)
     begin_section(u);
     for (uint32_t id = 0; id < u->shadow->node_count; id++) {
         const struct fl_shadow_node *row = &u->shadow->nodes[id];
+        if (row->added == 0 || fl_shadow_is_own(row))
+            continue;
         if (!u->selection->one_group || row->group == u->selection->group)
             pick(u, row->added, row->changed, false, id, row);
     }

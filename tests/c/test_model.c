@@ -107,7 +107,7 @@ static struct naive_node **compare_nodes(struct fl_shadow_sums *groups)
     assert_non_null(which);
     for (uint32_t id = 1; id < shadow->node_count; id++) {
         const struct fl_shadow_node *row = &shadow->nodes[id];
-        if (row->added == 0)
+        if (row->added == 0 || fl_shadow_is_own(row))
             continue;
         struct naive_node *node;
         if (row->function == 0) {
@@ -466,10 +466,16 @@ static uint64_t from_environment(const char *name, uint64_t otherwise)
     return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-static void random_run(uint64_t node_bytes, uint64_t events, uint64_t apart)
+static void random_run(uint64_t node_bytes, uint64_t events, uint64_t apart, int task_trees)
 {
     struct fl_session_options options = {
-        .node_bytes = node_bytes, .threshold_ns = 5000, .ended_tasks = ENDED_TASKS, .ended_threads = ENDED_THREADS};
+        .node_bytes = node_bytes,
+        .threshold_ns = 5000,
+        .ended_tasks = ENDED_TASKS,
+        .ended_threads = ENDED_THREADS,
+        .task_trees = task_trees,
+        .long_lived_ns = 20000,
+    };
     run.seed = from_environment("FL_TEST_SEED", (uint64_t)time(NULL) << 20 ^ (uint64_t)getpid());
     run.random = run.seed * 2 + 1;
     run.compared = run.comparisons = 0;
@@ -507,7 +513,15 @@ static void random_run(uint64_t node_bytes, uint64_t events, uint64_t apart)
 static void test_random_events(void **state)
 {
     (void)state;
-    random_run(64ull << 20, from_environment("FL_TEST_EVENTS", EVENTS), 20000);
+    random_run(64ull << 20, from_environment("FL_TEST_EVENTS", EVENTS), 20000, FL_TREES_WATCHED);
+}
+
+/* GIVEN the same with an own tree for each task, or for those that live long, THEN nothing of it shows. */
+static void test_random_events_with_own_trees(void **state)
+{
+    (void)state;
+    random_run(64ull << 20, from_environment("FL_TEST_EVENTS", EVENTS) / 2, 20000, FL_TREES_ALL);
+    random_run(64ull << 20, from_environment("FL_TEST_EVENTS", EVENTS) / 2, 20000, FL_TREES_LONG);
 }
 
 /* GIVEN the same with hardly any room for nodes, THEN nothing but the shape of the tree differs. */
@@ -515,13 +529,15 @@ static void test_random_events_without_room(void **state)
 {
     (void)state;
     for (uint64_t nodes = 1; nodes <= 300; nodes = nodes * 3)
-        random_run(nodes * sizeof(struct fl_node), from_environment("FL_TEST_EVENTS", EVENTS) / 10, 500);
+        random_run(nodes * sizeof(struct fl_node), from_environment("FL_TEST_EVENTS", EVENTS) / 10, 500,
+                   FL_TREES_WATCHED);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_events),
+        cmocka_unit_test(test_random_events_with_own_trees),
         cmocka_unit_test(test_random_events_without_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
