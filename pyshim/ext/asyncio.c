@@ -308,6 +308,58 @@ void fl_asyncio_resume_step(struct fl_ext_thread *ext)
         begin_step(ext, task, now);
 }
 
+enum { DEEPEST = 256 };
+
+struct stack {
+    uint32_t functions[DEEPEST], count;
+    uint32_t wait;
+};
+
+static void add_frame(PyCodeObject *code, int instruction, void *context)
+{
+    struct stack *stack = context;
+    fl_code_word word = fl_code_word_of(code);
+    if ((uint32_t)word == 0 || stack->count == DEEPEST)
+        return;
+    stack->functions[stack->count++] = (uint32_t)word;
+    /* As in fl_asyncio_yields(): the innermost that is not asyncio's own, else the outermost. */
+    if (!(word & FL_CODE_ASYNCIO) || stack->wait == 0)
+        stack->wait = fl_wait_at(code, instruction);
+}
+
+static void tell_suspended(PyObject *address, void *context)
+{
+    struct fl_ext_thread *ext = context;
+    struct fl_async_task *task = fl_async_tasks_find(&ext->asyncio->tasks, address);
+    PyObject *coroutine = task && task->outer ? NULL : fl_asyncio_coroutine(address);
+    if (!coroutine)
+        return;
+    struct stack stack = {.count = 0};
+    fl_asyncio_walk(coroutine, add_frame, &stack);
+    Py_DECREF(coroutine);
+    if (stack.count == 0)
+        return;
+    fl_ticks now = fl_now(ext->core);
+    if (!task)
+        task = add_row(ext, address, now);
+    if (!task)
+        return;
+    task->loop = ext->asyncio->loop;
+    read_name(task);
+    fl_seed_parked(ext->core, task->core, stack.functions, stack.count, now);
+    fl_task_set_wait(task->core, stack.wait);
+}
+
+void fl_asyncio_tell_suspended(struct fl_ext_thread *ext)
+{
+    struct fl_asyncio *asyncio = fl_asyncio_known ? asyncio_of(ext) : NULL;
+    if (!asyncio)
+        return;
+    (void)fl_asyncio_running_surely(&asyncio->loop);
+    if (asyncio->loop)
+        (void)fl_asyncio_each(asyncio->loop, tell_suspended, ext);
+}
+
 void fl_asyncio_destroy(struct fl_asyncio *asyncio)
 {
     if (!asyncio)

@@ -51,6 +51,9 @@ void fl_asyncio_forget_steps(struct fl_ext_thread *ext);
 PyObject *fl_asyncio_running_coroutine(struct fl_ext_thread *ext);
 void fl_asyncio_resume_step(struct fl_ext_thread *ext);
 
+/* At a start in the middle: the loop's tasks that are suspended are told with their stacks. */
+void fl_asyncio_tell_suspended(struct fl_ext_thread *ext);
+
 /* Owner thread, at its end, without the GIL. */
 void fl_asyncio_destroy(struct fl_asyncio *asyncio);
 

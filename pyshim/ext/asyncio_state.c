@@ -288,6 +288,43 @@ PyObject *fl_asyncio_coroutine(PyObject *task)
     return coroutine;
 }
 
+/* Attributes of the three kinds: all of them are read by CPython's own getters. */
+static const char *const *attributes_of(PyObject *awaited)
+{
+    static const char *const coroutine[] = {"cr_code", "cr_frame", "cr_await"};
+    static const char *const generator[] = {"gi_code", "gi_frame", "gi_yieldfrom"};
+    static const char *const async_generator[] = {"ag_code", "ag_frame", "ag_await"};
+    if (PyCoro_CheckExact(awaited))
+        return coroutine;
+    if (PyGen_CheckExact(awaited))
+        return generator;
+    return PyAsyncGen_CheckExact(awaited) ? async_generator : NULL;
+}
+
+void fl_asyncio_walk(PyObject *coroutine, void (*visit)(PyCodeObject *code, int instruction, void *context),
+                     void *context)
+{
+    PyObject *type, *value, *traceback, *awaited;
+    const char *const *attributes;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *suspended = PyCoro_CheckExact(coroutine) ? PyObject_GetAttrString(coroutine, "cr_suspended") : NULL;
+    awaited = suspended == Py_True ? Py_NewRef(coroutine) : NULL;
+    Py_XDECREF(suspended);
+    while (awaited && (attributes = attributes_of(awaited)) != NULL) {
+        PyObject *code = PyObject_GetAttrString(awaited, attributes[0]);
+        PyObject *frame = PyObject_GetAttrString(awaited, attributes[1]);
+        PyObject *next = PyObject_GetAttrString(awaited, attributes[2]);
+        if (code && frame && PyFrame_Check(frame))
+            visit((PyCodeObject *)code, PyFrame_GetLasti((PyFrameObject *)frame), context);
+        Py_XDECREF(code);
+        Py_XDECREF(frame);
+        Py_SETREF(awaited, next);
+    }
+    Py_XDECREF(awaited);
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+}
+
 struct visit {
     PyObject *loop;
     void (*call)(PyObject *task, void *context);

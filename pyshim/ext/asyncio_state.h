@@ -40,6 +40,13 @@ uint32_t fl_asyncio_name_of(PyObject *name_object);
 /* The task's coroutine, a new reference, or NULL. */
 PyObject *fl_asyncio_coroutine(PyObject *task);
 
+/*
+ * The stack of a suspended coroutine, as far as Python code goes; nothing for one that has not begun, or runs. Calls
+ * `visit` with each frame's code and the instruction (byte offset) at which it is suspended, outermost first.
+ */
+void fl_asyncio_walk(PyObject *coroutine, void (*visit)(PyCodeObject *code, int instruction, void *context),
+                     void *context);
+
 /* Calls `visit` with each task of this loop that is not done; borrowed. `visit` runs no Python. False: they cannot be
  * found. */
 bool fl_asyncio_each(PyObject *loop, void (*visit)(PyObject *task, void *context), void *context);

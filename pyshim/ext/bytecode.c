@@ -301,12 +301,19 @@ static PyObject *find_awaited(const struct code_view *view, int unit)
         i = back_to(view, unit, GET_AITER, unit);
         return i >= 0 ? describe_value(view, unit_before(view, i), "for ") : NULL;
     }
+#ifdef GET_YIELD_FROM_ITER
     i = back_to(view, unit, GET_YIELD_FROM_ITER, 6);
+#else /* 3.15 */
+    i = back_to(view, unit, GET_ITER, 6);
+#endif
     return i >= 0 ? describe_value(view, unit_before(view, i), "") : NULL;
 }
 
 static PyObject *find_name(const struct code_view *view, int unit)
 {
+    /* From 3.13 on a suspended frame stands at the RESUME behind its yield. */
+    if (opcode_at(view, unit) == RESUME && unit > 0 && opcode_at(view, unit - 1) == YIELD_VALUE)
+        unit--;
     if (opcode_at(view, unit) == YIELD_VALUE)
         return find_awaited(view, unit);
     int part = entered_by(view, unit);

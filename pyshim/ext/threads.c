@@ -200,6 +200,8 @@ struct fl_thread *fl_thread_find(enum fl_seed seed)
             task->seeded_epoch = (uint32_t)atomic_load_explicit(&session->epoch, memory_order_relaxed);
             fl_forget_stack(ext->core, fl_now(ext->core));
             fl_thread_seed(ext->core, seed);
+            if (is_new || stale)
+                fl_asyncio_tell_suspended(ext);
         }
         cell->core = ext->core;
         /* A new threading.Thread is entered in the list of names some calls after its first event: look again at the

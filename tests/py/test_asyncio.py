@@ -1,4 +1,4 @@
-"""asyncio tasks are tasks: each has its times, its name, its coroutine and what it waits for. On every version alike."""
+"""asyncio tasks are tasks: each has its times, name, coroutine and what it waits for. On every version alike."""
 
 from __future__ import annotations
 
@@ -349,7 +349,7 @@ def test_loops_in_threads_and_one_after_the_other(tmp_path: Path, write: Write) 
 
 @pytest.mark.parametrize("again", [False, True])
 def test_a_start_in_the_middle_of_a_step(tmp_path: Path, write: Write, again: bool) -> None:
-    # GIVEN a loop that runs for a while, with tasks that wait, when one of them starts profiling (and stops, and starts)
+    # GIVEN a loop that has run for a while, with tasks that wait, when one of them starts (stops, and starts) profiling
     found = run_program(
         write,
         tmp_path,
@@ -388,9 +388,53 @@ def test_a_start_in_the_middle_of_a_step(tmp_path: Path, write: Write, again: bo
     assert found["groups"]["starts"] == found["groups"]["waiter"] == found["groups"]["main"] == [1, 1]
 
 
+def test_tasks_that_wait_since_before_the_start(tmp_path: Path, write: Write) -> None:
+    # GIVEN tasks that wait when profiling starts and are never resumed; one that has not begun; and one that ended
+    found = run_program(
+        write,
+        tmp_path,
+        """
+        from tools import *
+        async def inner(event): await event.wait()
+        async def waiter(event): await inner(event)
+        async def items(event):
+            await event.wait()
+            yield 1
+        async def comprehends(event): return [x async for x in items(event)]
+        async def late(): await asyncio.sleep(0)
+        async def soon(): pass
+        async def main():
+            event = asyncio.Event()
+            kept = [asyncio.create_task(c(event), name=c.__name__) for c in (waiter, comprehends)]
+            kept.append(asyncio.create_task(soon(), name="soon"))
+            await asyncio.sleep(0)
+            kept.append(asyncio.create_task(late(), name="late"))
+            flamelet.start()
+            first = rows()
+            await kept[-1]
+            await asyncio.sleep(0.01)
+            flamelet.stop(); flamelet.start()
+            result(first=first)
+        asyncio.run(main())
+        """,
+    )
+    # THEN those that wait are there from the start, with their names and what they wait for
+    for tasks in (found["first"], found["tasks"]):
+        for name in ("waiter", "comprehends"):
+            assert (tasks[name]["entry"], tasks[name]["state"]) == (name, "parked")
+        assert tasks["waiter"]["wait"] == "event.wait"
+    assert {"late", "soon"} & set(found["first"]) == set()
+    assert found["tasks"]["late"]["state"] == "ended"
+    assert found["tasks"]["waiter"]["waited"] >= 0.01
+    # AND at their place, not called
+    assert found["edges"]["waiter > inner"] == 0
+    assert (found["calls"]["late"], found["calls"]["waiter"]) == (1, 0)
+    assert found["groups"]["waiter"] == found["groups"]["comprehends"] == [1, 0]
+
+
 def test_greenlets_inside_tasks(tmp_path: Path, write: Write) -> None:
-    # GIVEN SQLAlchemy's way to call async code from plain code: a greenlet per call, which switches to the coroutine for
-    # each thing to be awaited
+    # GIVEN SQLAlchemy's way to call async code from plain code: a greenlet per call, which switches to the coroutine
+    # for each thing to be awaited
     pytest.importorskip("greenlet")
     found = run_program(
         write,
