@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 # Goes up when a key changes its meaning or goes away.
-SCHEMA = 1
+SCHEMA = 2
 
 Clock = Literal["cpu", "wall"]
 # missing: something must be installed. unsupported: this machine can't do it. failed: it is there and does not work.
@@ -26,13 +26,13 @@ class Comparison(TypedDict):
     flamelet: the name of flamelet's own row. unit: "ns" for flamelet less the tool, "ratio" for flamelet by the tool.
     value: of the differences or quotients within each cycle, so not exactly that of the rows' medians; None where one
     of the two was not measured.
-    expected: an upper bound that prototypes on CPython 3.12 led to expect; None where there is none.
+    aim: an upper bound that flamelet has set itself; None where there is none.
     """
 
     flamelet: str
     unit: Literal["ns", "ratio"]
     value: Quartiles | None
-    expected: float | None
+    aim: float | None
 
 
 class ToolResult(TypedDict):

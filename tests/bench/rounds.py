@@ -7,16 +7,11 @@ from __future__ import annotations
 
 import gc
 from functools import cache
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from results import Status
 from tools import Tool, ToolError, UnsupportedError, all_tools
 from workloads import Sample, Workload, all_workloads
-
-# After each start and stop CPython rewrites the instructions that run, then specialises them anew.
-WARM_UP: Final = 3000
-# Operations of the runs that check a tool and find out its speed.
-TRIAL: Final = 2000
 
 
 class Trial(NamedTuple):
@@ -42,10 +37,10 @@ def trial(workload_name: str, tool_name: str) -> Trial:
     if missing:
         return Trial("missing", missing)
     try:
-        without = workload.run(TRIAL)
+        without = workload.run(workload.trial)
         code, _ = workload.known_calls(without)
         seen_before = tool.calls_of(code)
-        with_tool = _run_with(tool, workload, TRIAL)
+        with_tool = _run_with(tool, workload, workload.trial)
         seen = tool.calls_of(code)
         tool.reset()
     except UnsupportedError as error:
@@ -75,7 +70,7 @@ def pair(workload_name: str, tool_name: str, operations: tuple[int, int], tool_f
 
 
 def _round(workload: Workload, operations: int) -> Sample:
-    workload.run(WARM_UP)
+    workload.run(workload.warm_up)
     return workload.run(operations)
 
 

@@ -58,14 +58,19 @@ class Tool(ABC):
         return None
 
 
+_CALL_EVENTS = ("PY_START", "PY_RESUME", "PY_THROW", "PY_RETURN", "PY_YIELD", "PY_UNWIND")
+# The last two come with CALL and cannot be asked for alone.
+_C_EVENTS = ("CALL", "C_RETURN", "C_RAISE")
+
+
 class Floor(Tool):
-    """Empty callbacks on the events that flamelet needs."""
+    """Empty callbacks on the events that flamelet needs; with C functions those of their calls, too."""
 
-    name = "floor"
-    title = "empty callbacks (the floor)"
-
-    def __init__(self, extension: Extension) -> None:
+    def __init__(self, extension: Extension, *, with_builtins: bool = False) -> None:
+        self.name = "floor-builtins" if with_builtins else "floor"
+        self.title = f"empty callbacks{', C functions too' if with_builtins else ''} (the floor)"
         self._extension = extension
+        self._events = (*_CALL_EVENTS, *_C_EVENTS) if with_builtins else _CALL_EVENTS
 
     def missing(self) -> str:
         return self._extension.missing()
@@ -73,16 +78,15 @@ class Floor(Tool):
     if sys.version_info >= (3, 12):
         # flamelet takes 4, 3, then 5; 0 to 2 belong to debuggers, coverage and cProfile.
         _TOOL_ID = 4
-        _EVENTS = ("PY_START", "PY_RESUME", "PY_THROW", "PY_RETURN", "PY_YIELD", "PY_UNWIND")
 
         def start(self) -> None:
             monitoring = sys.monitoring
             monitoring.use_tool_id(self._TOOL_ID, "flamelet-bench-floor")
             event_set = 0
-            for name in self._EVENTS:
+            for name in self._events:
                 event: int = getattr(monitoring.events, name)
                 monitoring.register_callback(self._TOOL_ID, event, self._extension.module.Callback())
-                event_set |= event
+                event_set |= 0 if name.startswith("C_") else event
             monitoring.set_events(self._TOOL_ID, event_set)
             if monitoring.get_events(self._TOOL_ID) != event_set:
                 raise ToolError("sys.monitoring did not take the floor's events")
@@ -90,7 +94,7 @@ class Floor(Tool):
         def stop(self) -> None:
             monitoring = sys.monitoring
             monitoring.set_events(self._TOOL_ID, 0)
-            for name in self._EVENTS:
+            for name in self._events:
                 monitoring.register_callback(self._TOOL_ID, getattr(monitoring.events, name), None)
             monitoring.free_tool_id(self._TOOL_ID)
 
@@ -137,9 +141,10 @@ class Flamelet(Tool):
 
     _CLOCK_VARIABLE = "FLAMELET_CPU_CLOCK"
 
-    def __init__(self, clock: str, title: str) -> None:
-        self.name = f"flamelet-{clock}"
-        self.title = title
+    def __init__(self, clock: str, *, builtins: bool = False) -> None:
+        self.name = f"flamelet-builtins-{clock}" if builtins else f"flamelet-{clock}"
+        self.title = f"flamelet ({clock})"
+        self._builtins = builtins
         self.process = self.name
         self._clock = clock
         self._started = False
@@ -155,7 +160,7 @@ class Flamelet(Tool):
         flamelet = importlib.import_module("flamelet")
         os.environ[self._CLOCK_VARIABLE] = self._clock
         try:
-            flamelet.start(serve=False)
+            flamelet.start(serve=False, builtins=self._builtins)
         except flamelet.FlameletError as error:  # the clock that we force may not exist here
             raise UnsupportedError(str(error)) from error
         finally:
@@ -191,6 +196,9 @@ class CProfile(Tool):
     def stop(self) -> None:
         self._profile.disable()
 
+    def reset(self) -> None:
+        self._profile = cProfile.Profile()
+
     def calls_of(self, code: CodeType) -> int | None:
         return sum(int(entry.callcount) for entry in self._profile.getstats() if entry.code is code)
 
@@ -201,11 +209,12 @@ class Yappi(Tool):
     clock: "wall" or "cpu". backend: "greenlet" or "native_thread".
     """
 
-    def __init__(self, name: str, title: str, clock: str, backend: str = "greenlet") -> None:
+    def __init__(self, name: str, title: str, clock: str, backend: str = "greenlet", *, builtins: bool = False) -> None:
         self.name = name
         self.title = title
         self._clock = clock
         self._backend = backend
+        self._builtins = builtins
 
     def missing(self) -> str:
         # Its greenlet backend imports greenlet.
@@ -217,7 +226,7 @@ class Yappi(Tool):
         yappi.clear_stats()
         yappi.set_context_backend(self._backend)
         yappi.set_clock_type(self._clock)
-        yappi.start()
+        yappi.start(builtins=self._builtins)
 
     def stop(self) -> None:
         importlib.import_module("yappi").stop()
@@ -266,12 +275,13 @@ def all_tools() -> tuple[Tool, ...]:
     extension = Extension()
     return (
         Floor(extension),
+        Floor(extension, with_builtins=True),
         Tracer(extension),
-        Flamelet("rseq", "flamelet (rseq)"),
-        Flamelet("short", "flamelet (short)"),
+        *(Flamelet(clock, builtins=builtins) for clock in ("rseq", "short") for builtins in (False, True)),
         CProfile(),
         Yappi("yappi-wall", "yappi, wall", "wall"),
         Yappi("yappi-cpu", "yappi, cpu", "cpu"),
+        Yappi("yappi-wall-builtins", "yappi, wall", "wall", builtins=True),
         Yappi("yappi-wall-native", "yappi, wall, native threads", "wall", "native_thread"),
         Yappi("yappi-cpu-native", "yappi, cpu, native threads", "cpu", "native_thread"),
     )
