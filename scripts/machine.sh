@@ -24,6 +24,11 @@ requirements() {
             echo command:chromium chromium
             echo font:DejaVuSans.ttf fonts-dejavu-core
             ;;
+        next)
+            echo command:mmdebstrap mmdebstrap
+            echo command:unshare util-linux
+            echo keyring debian-archive-keyring
+            ;;
         long)
             echo command:clang clang
             echo fuzzer libclang-rt-dev
@@ -48,6 +53,7 @@ is_there() {
     header:*) echo "#include <$name>" | gcc -E - ;;
     library:*) command -v pkg-config && pkg-config --exists "$name" ;;
     fuzzer) echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang -x c -fsanitize=fuzzer -o /dev/null - ;;
+    keyring) ls /usr/share/keyrings/debian-archive-keyring.* ;;
     font:*) find /usr/share/fonts -name "$name" | grep . ;;
     esac >/dev/null 2>&1
 }

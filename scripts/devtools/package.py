@@ -23,7 +23,7 @@ def install_flamelet(venv: Venv, node: list[Path], transcript: Transcript, *sett
     folder = f"build-dir=build/{venv.folder.relative_to(ROOT).as_posix().lstrip('.').replace('/', '-')}"
     how = ["--no-build-isolation", "--no-deps", "--force-reinstall"]
     how += [f"--config-settings={setting}" for setting in (folder, *settings)]  # pip 23.0 does not know -C
-    transcript.check([venv.python, *PIP, "install", *how, ROOT], env=environment(venv.bin, *node))
+    transcript.check(venv.command([venv.python, *PIP, "install", *how, ROOT]), env=environment(venv.bin, *node))
     _stamp(venv, settings).write()
 
 

@@ -1,7 +1,6 @@
 """pytest: the package once for each supported Python, the scripts with the newest."""
 
 from functools import partial
-from pathlib import Path
 
 from devtools.checkout import RESULTS
 from devtools.pythons import Python
@@ -32,5 +31,5 @@ def run_pytest(venv: Venv, suite: str, tests: list[str], transcript: Transcript,
     report = RESULTS / f"{suite}.xml"
     report.unlink(missing_ok=True)
     # Two of these run at a time, which one cache would mix up.
-    command: list[str | Path] = [venv.python, "-m", "pytest", "-p", "no:cacheprovider", f"--junit-xml={report}", *tests]
+    command = venv.command([venv.python, "-m", "pytest", "-p", "no:cacheprovider", f"--junit-xml={report}", *tests])
     return of_run(transcript.run(command, env=environment(venv.bin, **variables)), from_junit(report))

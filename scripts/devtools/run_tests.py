@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
-from devtools import c_suites, e2e_suites, lint_suites, long_suites, python_suites, web_suites
+from devtools import c_suites, e2e_suites, lint_suites, long_suites, next_suites, python_suites, web_suites
 from devtools.checkout import LOGS, RESULTS, ROOT
 from devtools.locking import one_at_a_time
 from devtools.pythons import Python, find_pythons, supported_versions
@@ -25,7 +25,11 @@ _PARTS = {
     "e2e": "the page in Chromium, on a running program",
     "lint": "formatters, linters, type checkers",
 }
-_LONG = "long"  # a part that `all` leaves out
+# Parts that `all` leaves out.
+_MORE_PARTS = {
+    "long": "fuzzing, pytest under sanitizers",
+    "next": "the Python package on Debian's newest interpreters, in a chroot: needs root",
+}
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,8 @@ def main() -> int:
         RESULTS.mkdir(parents=True, exist_ok=True)
         outcomes = _run_all(chosen, jobs=1 if options.verbose else options.jobs, verbose=options.verbose)
     if "py" in names and os.environ.get("CI") == "true":
-        missing = [version for version in supported_versions() if version not in usable]
+        ran = {*usable, *(suite.name.removeprefix("py-next-") for suite in chosen if suite.part == "next")}
+        missing = [version for version in supported_versions() if version not in ran]
         outcomes += [_Outcome(f"py-{version}", COULD_NOT_RUN, 0) for version in missing]
     return _print_summary(outcomes)
 
@@ -71,10 +76,9 @@ def _parse() -> argparse.Namespace:
         description="Set up and run the tests. All output is in build/logs.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="parts:\n"
-        + "\n".join(
-            f"  {part:6}{text}"
-            for part, text in (_PARTS | {_LONG: "what `all` leaves out: fuzzing, pytest under sanitizers"}).items()
-        ),
+        + "\n".join(f"  {part:6}{text}" for part, text in _PARTS.items())
+        + "\nwhat `all` leaves out:\n"
+        + "\n".join(f"  {part:6}{text}" for part, text in _MORE_PARTS.items()),
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help='parts, or suites such as "c-asan"; default: all')
     parser.add_argument("-v", "--verbose", action="store_true", help="show all output while the suites run")
@@ -90,18 +94,20 @@ def _suites(machine: Machine) -> list[Suite]:
         *e2e_suites.suites(machine),
         *lint_suites.suites(machine),
         *long_suites.suites(machine),
+        *next_suites.suites(machine),
     ]
 
 
 def _all_names(suites: Iterable[Suite]) -> list[str]:
-    return list(dict.fromkeys([*_PARTS, _LONG, *(suite.name for suite in suites)]))
+    return list(dict.fromkeys([*_PARTS, *_MORE_PARTS, *(suite.name for suite in suites)]))
 
 
 def _print_pythons(pythons: dict[str, Python]) -> None:
     for version in supported_versions():
         python = pythons.get(version)
         if python is None:
-            print(f"python {version}: not found")
+            hint = "; `scripts/test next` brings one" if version in next_suites.VERSIONS else ""
+            print(f"python {version}: not found{hint}")
         elif python.lacks:
             print(f"python {version}: not used, {python.path} needs {python.lacks}")
         else:

@@ -1,7 +1,7 @@
 """What a suite is, and what all suites share."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -21,7 +21,8 @@ REQUIREMENTS = [ROOT / "requirements-dev.txt", ROOT / "examples" / "shop" / "req
 class Suite:
     """`run` sets up what the suite needs and runs it; it raises CommandFailed where the setup does not succeed.
 
-    The name begins with that of the part: "c-gcc" of part "c". `alone`: nothing else may run meanwhile.
+    The name begins with that of the part: "c-gcc" of part "c"; those of "next" with "py-next".
+    `alone`: nothing else may run meanwhile.
     """
 
     part: str
@@ -80,8 +81,12 @@ class Machine:
         self.install(venv, transcript, "cmake.define.FLAMELET_WERROR=ON")
         return venv
 
-    def install(self, venv: Venv, transcript: Transcript, *settings: str) -> None:
-        """flamelet into the venv. settings: scikit-build-core's."""
+    def install(self, venv: Venv, transcript: Transcript, *settings: str, node: Sequence[Path] | None = None) -> None:
+        """flamelet into the venv. settings: scikit-build-core's. node: as node() gives it, if not that."""
         self.page(transcript)
         with self._locks[str(venv.folder)]:
-            install_flamelet(venv, self.node(transcript), transcript, *settings)
+            install_flamelet(venv, self.node(transcript) if node is None else list(node), transcript, *settings)
+
+    def lock(self, name: str) -> Lock:
+        """One of the machine's, for what several suites make."""
+        return self._locks[name]

@@ -1,6 +1,6 @@
 """Virtual environments inside the checkout, made again only when what they are made from has changed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from devtools.checkout import ROOT, Stamp, fingerprint
@@ -13,14 +13,27 @@ PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input")
 class Venv:
     """A virtual environment; `ensure` makes it."""
 
-    def __init__(self, name: str, python: Python, requirements: Sequence[Path], packages: Sequence[str] = ()) -> None:
-        """name: the folder, from the checkout. requirements: pip's requirement files. packages: as pip takes them."""
+    def __init__(
+        self,
+        name: str,
+        python: Python,
+        requirements: Sequence[Path],
+        packages: Sequence[str] = (),
+        within: Callable[[Sequence[str | Path]], list[str | Path]] = list,
+    ) -> None:
+        """name: the folder, from the checkout. requirements: pip's requirement files. packages: as pip takes them.
+        within: what makes of a command the one that runs it where the Python is, if that is not right here."""
         self.folder = ROOT / name
         self.bin = self.folder / "bin"
         self.python = self.bin / "python"
         self.base = python
         self._requirements = requirements
         self._packages = packages
+        self._within = within
+
+    def command(self, words: Sequence[str | Path]) -> list[str | Path]:
+        """What runs these words where the venv's Python is."""
+        return self._within(words)
 
     def ensure(self, transcript: Transcript) -> None:
         """Raises CommandFailed."""
@@ -31,9 +44,9 @@ class Venv:
         if stamp.is_current():
             return
         stamp.remove()
-        transcript.check([self.base.path, "-m", "venv", "--clear", self.folder], env=environment())
+        transcript.check(self.command([self.base.path, "-m", "venv", "--clear", self.folder]), env=environment())
         wanted = [*self._packages, *(word for file in self._requirements for word in ("-r", file))]
-        transcript.check([self.python, *PIP, "install", *wanted], env=environment())
+        transcript.check(self.command([self.python, *PIP, "install", *wanted]), env=environment())
         stamp.write()
 
 
