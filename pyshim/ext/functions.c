@@ -6,17 +6,27 @@
 #include "hash.h"
 #include "node.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
 static char *hidden_folder;
 
-/* C callables by address: a PyMethodDef, or a type. Both mostly live as long as the process. */
+/*
+ * C callables by address: a PyMethodDef, or a type. What lies in the memory of the program or a library stays what it
+ * is; what was allocated can be freed, and its address be another callable's. So for those the name is compared too: a
+ * row whose name is the same is the same function to us.
+ */
+struct callable {
+    const void *key; /* NULL: free */
+    uint32_t id;
+    bool may_go; /* compare the name */
+};
 static struct {
-    const void **keys;
-    uint32_t *ids;
+    struct callable *rows; /* open addressing */
     uint32_t capacity, filled;
 } callables;
+enum { CALLABLES_MAX = 1 << 17 }; /* rows, then it is emptied: a program that makes classes without end */
 
 int fl_functions_hide(const char *folder)
 {
@@ -107,30 +117,31 @@ void fl_code_mark(PyCodeObject *code, fl_code_word flag)
         PyErr_Clear();
 }
 
-static bool grow(void)
+static struct callable *slot_of(const struct callable *rows, uint32_t capacity, const void *key)
+{
+    uint32_t at = (uint32_t)fl_hash_mix((uintptr_t)key) & (capacity - 1);
+    while (rows[at].key && rows[at].key != key)
+        at = (at + 1) & (capacity - 1);
+    return (struct callable *)&rows[at];
+}
+
+static bool make_room(void)
 {
     uint32_t capacity = callables.capacity ? callables.capacity * 2 : 256;
-    const void **keys = calloc(capacity, sizeof *keys);
-    uint32_t *ids = calloc(capacity, sizeof *ids);
-    if (!keys || !ids) {
-        free(keys);
-        free(ids);
+    bool empty = capacity > CALLABLES_MAX;
+    if (empty)
+        capacity = 256;
+    struct callable *rows = calloc(capacity, sizeof *rows);
+    if (!rows)
         return false;
-    }
-    for (uint32_t i = 0; i < callables.capacity; i++) {
-        if (!callables.keys[i])
-            continue;
-        uint32_t at = (uint32_t)fl_hash_mix((uintptr_t)callables.keys[i]) & (capacity - 1);
-        while (keys[at])
-            at = (at + 1) & (capacity - 1);
-        keys[at] = callables.keys[i];
-        ids[at] = callables.ids[i];
-    }
-    free(callables.keys);
-    free(callables.ids);
-    callables.keys = keys;
-    callables.ids = ids;
+    for (uint32_t i = 0; !empty && i < callables.capacity; i++)
+        if (callables.rows[i].key)
+            *slot_of(rows, capacity, callables.rows[i].key) = callables.rows[i];
+    free(callables.rows);
+    callables.rows = rows;
     callables.capacity = capacity;
+    if (empty)
+        callables.filled = 0;
     return true;
 }
 
@@ -148,68 +159,155 @@ static const char *owner_of(const PyMethodDef *method, PyObject *self)
     return self && !PyModule_Check(self) ? Py_TYPE(self)->tp_name : NULL;
 }
 
-static uint32_t add_callable(const void *key, const char *owner, const char *name, PyObject *module)
+/* What a callable is shown as. Borrowed texts. */
+struct names {
+    const char *name, *owner; /* owner: NULL where there is none */
+    const char *qualname;     /* NULL: made of the two */
+    PyObject *module;         /* a str, or NULL */
+};
+
+static uint32_t add_callable(const void *key, const struct names *names, bool may_go)
 {
     struct fl_strings *strings = &fl_engine.session->strings;
-    char qualname[512];
-    if (owner)
-        (void)PyOS_snprintf(qualname, sizeof qualname, "%s.%s", owner, name);
-    else
-        (void)PyOS_snprintf(qualname, sizeof qualname, "%s", name);
-    const struct fl_function function = {.name = fl_strings_add(strings, name, strlen(name)),
-                                         .qualname = fl_strings_add(strings, qualname, strlen(qualname)),
-                                         .file = module ? fl_string_of(module)
-                                                        : fl_strings_add(strings, "builtins", strlen("builtins")),
-                                         .kind = FL_FUNCTION_C};
+    char made[512];
+    const char *qualname = names->qualname ? names->qualname : names->name;
+    if (names->owner) {
+        (void)PyOS_snprintf(made, sizeof made, "%s.%s", names->owner, names->name);
+        qualname = made;
+    }
+    const struct fl_function function = {
+        .name = fl_strings_add(strings, names->name, strlen(names->name)),
+        .qualname = fl_strings_add(strings, qualname, strlen(qualname)),
+        .file = names->module ? fl_string_of(names->module) : fl_strings_add(strings, "builtins", strlen("builtins")),
+        .kind = FL_FUNCTION_C};
     uint32_t id = fl_functions_add(&fl_engine.session->functions, &function);
-    if (id == 0 || (callables.filled >= callables.capacity / 2 && !grow()))
+    if (id == 0 || (callables.filled >= callables.capacity / 2 && !make_room()))
         return id;
-    uint32_t at = (uint32_t)fl_hash_mix((uintptr_t)key) & (callables.capacity - 1);
-    while (callables.keys[at])
-        at = (at + 1) & (callables.capacity - 1);
-    callables.keys[at] = key;
-    callables.ids[at] = id;
-    callables.filled++;
+    struct callable *row = slot_of(callables.rows, callables.capacity, key);
+    callables.filled += row->key == NULL;
+    *row = (struct callable){key, id, may_go};
     return id;
 }
 
-static uint32_t find_callable(const void *key)
+/* Is the function with this id called so? */
+static bool is_named(uint32_t id, const char *name, bool qualified)
+{
+    const struct fl_function *function = fl_functions_get(&fl_engine.session->functions, id);
+    const struct fl_string *text =
+        fl_strings_get(&fl_engine.session->strings, qualified ? function->qualname : function->name);
+    return strncmp(text->text, name, FL_STRING_MAX_LENGTH) == 0;
+}
+
+/* `name`: its name now, or (qualified) its qualified one. */
+static uint32_t find_callable(const void *key, const char *name, bool qualified)
 {
     if (callables.capacity == 0)
         return 0;
-    uint32_t at = (uint32_t)fl_hash_mix((uintptr_t)key) & (callables.capacity - 1);
-    while (callables.keys[at] && callables.keys[at] != key)
-        at = (at + 1) & (callables.capacity - 1);
-    return callables.keys[at] ? callables.ids[at] : 0;
+    const struct callable *row = slot_of(callables.rows, callables.capacity, key);
+    if (__builtin_expect(row->key && row->may_go, 0) && !is_named(row->id, name, qualified))
+        return 0;
+    return row->key ? row->id : 0;
+}
+
+/* Does this address lie in the program or a library? Then it is never freed. */
+static bool is_static(const void *address)
+{
+    Dl_info info;
+    return dladdr(address, &info) != 0;
+}
+
+static uint32_t of_method(const PyMethodDef *method, const char *owner, PyObject *self, PyObject *module)
+{
+    uint32_t id = find_callable(method, method->ml_name, false);
+    if (id)
+        return id;
+    if (self)
+        owner = owner_of(method, self);
+    return add_callable(method, &(struct names){.name = method->ml_name, .owner = owner, .module = module},
+                        !is_static(method));
+}
+
+/* A class that was made while the program runs: by its qualified name, which is one of its C structure's members. */
+static uint32_t of_heap_type(PyTypeObject *type)
+{
+    const PyHeapTypeObject *heap = (PyHeapTypeObject *)type;
+    const char *qualname = PyUnicode_AsUTF8(heap->ht_qualname);
+    if (!qualname) {
+        PyErr_Clear(); /* lone surrogates */
+        qualname = type->tp_name;
+    }
+    uint32_t id = find_callable(type, qualname, true);
+    if (id)
+        return id;
+    PyObject *dict = fl_compat_type_dict(type);
+    PyObject *module = dict ? PyDict_GetItemString(dict, "__module__") : NULL;
+    id = add_callable(type,
+                      &(struct names){.name = type->tp_name,
+                                      .qualname = qualname,
+                                      .module = module && PyUnicode_Check(module) ? module : NULL},
+                      true);
+    Py_XDECREF(dict);
+    return id;
+}
+
+/* Of Cython: an object that begins as a built-in function does, but is of a type of its own. */
+static bool is_cython_function(PyObject *callable)
+{
+    const char *name = Py_TYPE(callable)->tp_name, *last = strrchr(name, '.');
+    return strcmp(last ? last + 1 : name, "cython_function_or_method") == 0 &&
+           Py_TYPE(callable)->tp_basicsize >= (Py_ssize_t)sizeof(PyCFunctionObject);
+}
+
+static uint32_t of_cython_function(PyObject *callable)
+{
+    const PyMethodDef *method = ((PyCFunctionObject *)callable)->m_ml;
+    uint32_t id = find_callable(method, method->ml_name, false);
+    if (id)
+        return id;
+    /* Getters of Cython's, in C. */
+    PyObject *qualname = PyObject_GetAttrString(callable, "__qualname__");
+    PyErr_Clear();
+    PyObject *module = PyObject_GetAttrString(callable, "__module__");
+    PyErr_Clear();
+    const char *text = qualname && PyUnicode_Check(qualname) ? PyUnicode_AsUTF8(qualname) : NULL;
+    PyErr_Clear();
+    id = add_callable(method,
+                      &(struct names){.name = method->ml_name,
+                                      .qualname = text,
+                                      .module = module && PyUnicode_Check(module) ? module : NULL},
+                      !is_static(method));
+    Py_XDECREF(module);
+    Py_XDECREF(qualname);
+    return id;
 }
 
 uint32_t fl_function_of_callable(PyObject *callable)
 {
-    uint32_t id;
-    if (PyFunction_Check(callable) || PyMethod_Check(callable))
+    if (PyMethod_Check(callable))
+        callable = PyMethod_GET_FUNCTION(callable);
+    if (PyFunction_Check(callable))
         return 0;
     if (PyCFunction_Check(callable)) {
-        const PyMethodDef *method = ((PyCFunctionObject *)callable)->m_ml;
-        PyObject *self = PyCFunction_GET_SELF(callable), *module = ((PyCFunctionObject *)callable)->m_module;
-        id = find_callable(method);
-        return id ? id : add_callable(method, owner_of(method, self), method->ml_name, module);
+        const PyCFunctionObject *function = (PyCFunctionObject *)callable;
+        return of_method(function->m_ml, NULL, PyCFunction_GET_SELF(callable), function->m_module);
     }
-    if (Py_IS_TYPE(callable, &PyMethodDescr_Type) || Py_IS_TYPE(callable, &PyClassMethodDescr_Type)) {
-        const PyMethodDef *method = ((PyMethodDescrObject *)callable)->d_method;
-        id = find_callable(method);
-        return id ? id : add_callable(method, PyDescr_TYPE(callable)->tp_name, method->ml_name, NULL);
-    }
-    /* A class, or an instance that can be called: by its type's name, which is a C string and runs no code. */
+    if (Py_IS_TYPE(callable, &PyMethodDescr_Type) || Py_IS_TYPE(callable, &PyClassMethodDescr_Type))
+        return of_method(((PyMethodDescrObject *)callable)->d_method, PyDescr_TYPE(callable)->tp_name, NULL, NULL);
+    if (is_cython_function(callable))
+        return of_cython_function(callable);
+    /* A class, or an instance that can be called: by its type's name, which runs no code. */
     PyTypeObject *type = PyType_Check(callable) ? (PyTypeObject *)callable : Py_TYPE(callable);
-    id = find_callable(type);
-    return id ? id : add_callable(type, NULL, type->tp_name, NULL);
+    if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))
+        return of_heap_type(type);
+    uint32_t id = find_callable(type, NULL, false);
+    return id ? id : add_callable(type, &(struct names){.name = type->tp_name}, false);
 }
 
 void fl_functions_after_fork_in_child(void)
 {
     fl_compat_code_slot_after_fork_in_child();
     if (callables.capacity)
-        memset(callables.keys, 0, callables.capacity * sizeof *callables.keys);
+        memset(callables.rows, 0, callables.capacity * sizeof *callables.rows);
     callables.filled = 0;
 }
 
