@@ -180,3 +180,38 @@ struct fl_node *fl__node_make_own(struct fl_node_maker *maker, struct fl_own_tre
     }
     return node;
 }
+
+static struct fl_node *step(struct fl_node_maker *maker, struct fl_node *parent, fl_function_id function)
+{
+    if (parent->last_child->function == function)
+        return parent->last_child;
+    struct fl_node *child = fl_node_child(maker, parent, function);
+    if (child)
+        parent->last_child = child;
+    return child;
+}
+
+struct fl_node *fl__node_copy_path(struct fl_node_maker *maker, struct fl_node *root, const struct fl_node *node)
+{
+    enum { PIECE = 64 };
+    fl_function_id functions[PIECE];
+    uint32_t depth = 0;
+    for (const struct fl_node *n = node; n->up; n = n->up)
+        depth++;
+    struct fl_node *at = root;
+    /* In pieces, outermost first: a stack may be deep, and nothing is to be allocated for this. */
+    for (uint32_t done = 0; done < depth;) {
+        uint32_t piece = depth - done < PIECE ? depth - done : PIECE;
+        const struct fl_node *n = node;
+        for (uint32_t i = depth; i > done + piece; i--)
+            n = n->up;
+        for (uint32_t i = piece; i > 0; i--, n = n->up)
+            functions[i - 1] = n->function;
+        for (uint32_t i = 0; i < piece && at; i++)
+            at = step(maker, at, functions[i]);
+        if (!at)
+            return NULL;
+        done += piece;
+    }
+    return at;
+}

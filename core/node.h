@@ -149,6 +149,9 @@ struct fl_node *fl_node_child(struct fl_node_maker *maker, struct fl_node *paren
 struct fl_node *fl__node_make_own(struct fl_node_maker *maker, struct fl_own_tree *tree, struct fl_node *parent,
                                   struct fl_node *twin);
 
+/* The node below `root` whose path is that of `node` below its own root; NULL as above. */
+struct fl_node *fl__node_copy_path(struct fl_node_maker *maker, struct fl_node *root, const struct fl_node *node);
+
 /* Not found by fl_node_child() any more. */
 void fl__node_forget(struct fl_node_maker *maker, struct fl_node *node);
 

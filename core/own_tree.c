@@ -24,33 +24,6 @@ static void reclaim(struct fl_thread *thread)
     }
 }
 
-/* The place in the tree of the path of `node`, which is in the group's tree; NULL where there is no room. */
-static struct fl_node *copy_path(struct fl_thread *thread, struct fl_own_tree *tree, const struct fl_node *node)
-{
-    enum { PIECE = 64 };
-    fl_function_id functions[PIECE];
-    uint32_t depth = 0;
-    for (const struct fl_node *n = node; n->up; n = n->up)
-        depth++;
-    struct fl_node *at = tree->root;
-    /* In pieces, outermost first: a stack may be deep, and nothing is to be allocated for this. */
-    for (uint32_t done = 0; done < depth;) {
-        uint32_t piece = depth - done < PIECE ? depth - done : PIECE;
-        const struct fl_node *n = node;
-        for (uint32_t i = depth; i > done + piece; i--)
-            n = n->up;
-        for (uint32_t i = piece; i > 0; i--, n = n->up)
-            functions[i - 1] = n->function;
-        for (uint32_t i = 0; i < piece; i++) {
-            at = fl_node_child(&thread->maker, at, functions[i]);
-            if (!at)
-                return NULL;
-        }
-        done += piece;
-    }
-    return at;
-}
-
 /* The times and counts of the tree go to the twins. */
 static void fold(struct fl_thread *thread, struct fl_own_tree *tree)
 {
@@ -113,7 +86,7 @@ static struct fl_node *begin(struct fl_thread *thread, struct fl_task *task, con
     *tree = (struct fl_own_tree){
         .task = atomic_load_explicit(&task->id, memory_order_relaxed), .since = now, .made_before = tree->made_before};
     tree->root = fl__node_make_own(&thread->maker, tree, NULL, task->tree->root);
-    struct fl_node *copy = tree->root ? copy_path(thread, tree, at) : NULL;
+    struct fl_node *copy = tree->root ? fl__node_copy_path(&thread->maker, tree->root, at) : NULL;
     if (copy)
         task->own = tree;
     else

@@ -64,10 +64,12 @@ struct fl_task {
     /* Owner only. */
     struct fl_node *at;      /* where it goes on */
     struct fl_tree *tree;    /* of its group: its counts, and its time where it has no own tree */
+    struct fl_tree *home;    /* of the group in which it began: differs from `tree` while it has another label */
     struct fl_own_tree *own; /* or NULL */
     struct fl_task *next;    /* free list, or the queue of ended tasks */
     struct fl_task *inner;   /* the embedder's: the task that runs on top of this one's stack, or NULL */
     void *key;               /* the embedder's: which greenlet this is */
+    uint32_t label;          /* string id, 0: none (label.h) */
     uint32_t overflow;       /* calls deeper than memory allowed, not in the tree */
     uint32_t seeded_epoch;   /* the embedder's: session's epoch in which its stack was last told */
 };

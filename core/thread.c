@@ -95,22 +95,33 @@ static struct fl_tree *tree_create(struct fl_thread *thread, uint32_t group)
     return tree;
 }
 
-struct fl_node *fl__task_join_group(struct fl_thread *thread, struct fl_task *task, fl_function_id entry)
+struct fl_tree *fl__tree_of_group(struct fl_thread *thread, uint32_t group)
 {
-    uint32_t group = fl_groups_add(&thread->session->groups, entry, 0);
-    struct fl_tree *tree = thread->trees;
+    struct fl_tree **link = &thread->trees;
     if (group == 0)
         return NULL;
-    while (tree && tree->group != group)
-        tree = tree->next;
+    while (*link && (*link)->group != group)
+        link = &(*link)->next;
+    struct fl_tree *tree = *link;
     if (!tree)
-        tree = tree_create(thread, group);
+        return tree_create(thread, group);
+    /* To the front: what was looked for last will be next. */
+    *link = tree->next;
+    tree->next = thread->trees;
+    thread->trees = tree;
+    return tree;
+}
+
+struct fl_node *fl__task_join_group(struct fl_thread *thread, struct fl_task *task, fl_function_id entry)
+{
+    uint32_t group = fl_groups_add(&thread->session->groups, entry, task->label);
+    struct fl_tree *tree = fl__tree_of_group(thread, group);
     if (!tree)
         return NULL;
     atomic_store_explicit(&task->tree->started, atomic_load_explicit(&task->tree->started, memory_order_relaxed) - 1,
                           memory_order_relaxed);
     fl__add(&tree->started, 1);
-    task->tree = tree;
+    task->tree = task->home = tree;
     fl__write_begin(&task->version);
     atomic_store_explicit(&task->group, group, memory_order_release);
     fl__write_end(&task->version);
@@ -153,7 +164,8 @@ struct fl_task *fl_task_create(struct fl_thread *thread, fl_ticks now, void *key
         return NULL;
     }
     task->at = thread->no_group->root;
-    task->tree = thread->no_group;
+    task->tree = task->home = thread->no_group;
+    task->label = 0;
     task->own = NULL;
     task->next = NULL;
     task->inner = NULL;
@@ -213,6 +225,8 @@ void fl_task_end(struct fl_thread *thread, struct fl_task *task, fl_ticks now)
     fl__add(&task->at->waited, parked);
     fl__own_tree_fold(thread, task);
     fl__add(&task->tree->ended, 1);
+    if (task->home != task->tree)
+        fl__add(&task->home->ended, 1);
     if (atomic_load_explicit(&thread->hub, memory_order_relaxed) ==
         atomic_load_explicit(&task->id, memory_order_relaxed))
         atomic_store_explicit(&thread->hub, 0, memory_order_release);

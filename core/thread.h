@@ -144,6 +144,9 @@ void fl_task_end(struct fl_thread *thread, struct fl_task *task, fl_ticks now);
  */
 struct fl_node *fl__task_join_group(struct fl_thread *thread, struct fl_task *task, fl_function_id entry);
 
+/* Owner thread: the thread's tree of this group, made where there is none; NULL where memory is at its end. */
+struct fl_tree *fl__tree_of_group(struct fl_thread *thread, uint32_t group);
+
 /* Owner thread: this task runs its thread's event loop. */
 void fl_task_set_hub(struct fl_thread *thread, struct fl_task *task);
 
