@@ -2,6 +2,7 @@
 #include "asyncio_state.h"
 #include "asyncio_tasks.h"
 #include "event.h"
+#include "labels.h"
 #include "threads.h"
 #include "waits.h"
 
@@ -111,7 +112,12 @@ static struct fl_async_task *row_for(struct fl_ext_thread *ext, PyObject *addres
         }
         Py_XDECREF(coroutine);
     }
-    return task ? task : add_row(ext, address, now);
+    if (!task) {
+        task = add_row(ext, address, now);
+        if (task && __builtin_expect(fl_labels_used, 0))
+            fl_labels_begin(task->core, NULL, NULL);
+    }
+    return task;
 }
 
 static void see(PyObject *address, void *context)

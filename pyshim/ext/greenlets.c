@@ -4,6 +4,7 @@
 #include "event.h"
 #include "functions.h"
 #include "hash.h"
+#include "labels.h"
 #include "threads.h"
 #include "waits.h"
 
@@ -122,6 +123,16 @@ static struct fl_task *add_task(struct fl_ext_thread *ext, PyObject *greenlet, f
     return task;
 }
 
+/* In the context of the new greenlet. */
+static void begin_label(const struct fl_greenlets *greenlets, struct fl_task *task, PyObject *greenlet)
+{
+    PyObject *parent = api.get_parent(greenlet);
+    if (!parent)
+        PyErr_Clear();
+    fl_labels_begin(task, greenlet, parent ? *slot_of(greenlets, parent) : NULL);
+    Py_XDECREF(parent); /* never the last reference: its child holds one */
+}
+
 /* After a switch from `origin` to `target`. */
 static void switched(struct fl_ext_thread *ext, PyObject *origin, PyObject *target)
 {
@@ -136,6 +147,8 @@ static void switched(struct fl_ext_thread *ext, PyObject *origin, PyObject *targ
         to = add_task(ext, target, now);
         if (!to)
             return; /* counted; its time stays with the task that was current */
+        if (__builtin_expect(fl_labels_used, 0))
+            begin_label(greenlets, to, target);
     }
     /* On its stack an asyncio task may be in the middle of a step. */
     if (to->inner)

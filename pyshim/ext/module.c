@@ -6,6 +6,7 @@
 #include "gil.h"
 #include "greenlets.h"
 #include "hooks.h"
+#include "labels.h"
 #include "serving.h"
 #include "threads.h"
 
@@ -27,24 +28,27 @@ static int parse_choice(const char *argument, const char *text, const char *cons
 
 static PyObject *start(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"builtins", "threshold_ns", "node_bytes", "clock", "cpu_clock", "seed", NULL};
+    static char *names[] = {"builtins", "threshold_ns", "node_bytes", "clock", "cpu_clock", "seed", "task_trees", NULL};
     static const char *const clock_choices[] = {"auto", "tsc", "monotonic", NULL};
     static const char *const cpu_choices[] = {"auto", "rseq", "short", NULL};
     int builtins = 0, seed = 1;
     unsigned long long threshold = 0, bytes = 0;
-    const char *clock = "auto", *cpu_clock = "auto";
+    static const char *const tree_choices[] = {"long", "watched", "all", NULL};
+    const char *clock = "auto", *cpu_clock = "auto", *task_trees = "long";
     (void)self;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$pKKssp:start", names, &builtins, &threshold, &bytes, &clock,
-                                     &cpu_clock, &seed))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$pKKssps:start", names, &builtins, &threshold, &bytes, &clock,
+                                     &cpu_clock, &seed, &task_trees))
         return NULL;
     int clock_kind = parse_choice("clock", clock, clock_choices);
     int cpu_kind = clock_kind < 0 ? -1 : parse_choice("cpu_clock", cpu_clock, cpu_choices);
-    if (cpu_kind < 0)
+    int trees = cpu_kind < 0 ? -1 : parse_choice("task_trees", task_trees, tree_choices);
+    if (trees < 0)
         return NULL;
     const struct fl_engine_options options = {.builtins = builtins,
                                               .seed = seed,
                                               .session = {.threshold_ns = threshold,
                                                           .node_bytes = bytes,
+                                                          .task_trees = trees,
                                                           .clock = (enum fl_clock_kind)clock_kind,
                                                           .cpu_clock = cpu_kind,
                                                           .global_lock = &fl_gil}};
@@ -145,6 +149,7 @@ static PyMethodDef methods[] = {
     {"pause_serving", fl_serving_pause, METH_NOARGS, NULL},
     {"resume_serving", fl_serving_resume, METH_NOARGS, NULL},
     {"serving", fl_serving_where, METH_NOARGS, NULL},
+    {"label", fl_labels_set, METH_O, NULL},
     {"clocks", clocks, METH_NOARGS, NULL},
     {"debug_hold", debug_hold, METH_O, NULL},
     {"debug_gil", debug_gil, METH_VARARGS, NULL},
@@ -182,7 +187,8 @@ static int execute(PyObject *module)
         return -1;
     }
     if (!done) {
-        if (fl_callback_init() != 0 || fl_threads_init() != 0 || fl_greenlets_init() != 0 || fl_hooks_init() != 0)
+        if (fl_callback_init() != 0 || fl_threads_init() != 0 || fl_greenlets_init() != 0 || fl_hooks_init() != 0 ||
+            fl_labels_init() != 0)
             return -1;
         if (pthread_atfork(NULL, NULL, fl_engine_after_fork_in_child) != 0) {
             PyErr_NoMemory();

@@ -3,6 +3,7 @@
 #include "event.h"
 #include "functions.h"
 #include "greenlets.h"
+#include "labels.h"
 #include "hooks.h"
 #include "throws.h"
 
@@ -203,6 +204,8 @@ struct fl_thread *fl_thread_find(enum fl_seed seed)
             if (is_new || stale)
                 fl_asyncio_tell_suspended(ext);
         }
+        if (fl_labels_used && (is_new || stale))
+            fl_labels_find(ext->core);
         cell->core = ext->core;
         /* A new threading.Thread is entered in the list of names some calls after its first event: look again at the
          * next ones. */

@@ -14,8 +14,9 @@ from . import _supported
 # Before anything that an older interpreter could stumble over, the extension above all.
 _supported.check()
 
+from ._ext import label  # noqa: E402 (after the check)
 from .errors import FlameletError  # noqa: E402 (after the check)
 from .session import Session, is_running, profile, snapshot, start, stop  # noqa: E402 (after the check)
 
-__all__ = ["FlameletError", "Session", "__version__", "is_running", "profile", "snapshot", "start", "stop"]
+__all__ = ["FlameletError", "Session", "__version__", "is_running", "label", "profile", "snapshot", "start", "stop"]
 __version__ = "0.1.0"

@@ -12,13 +12,15 @@ def start(
     clock: str = "auto",
     cpu_clock: str = "auto",
     seed: bool = True,
+    task_trees: str = "long",
 ) -> None:
     """Switch events on. The first call makes the session of this process; later ones go on with it (the options of the
     session, all but ``builtins``, are then ignored). No-op while running.
 
     builtins: C functions too. threshold_ns, node_bytes: 0 is the default (100 ms, 64 MiB). clock: "auto", "tsc" or
     "monotonic". cpu_clock: "auto", "rseq" or "short". seed: frames that are on the stacks already show at their place
-    (False for the launcher, whose own frames are below the program's).
+    (False for the launcher, whose own frames are below the program's). task_trees: "long", "watched" or "all": which
+    tasks have a call tree of their own.
     RuntimeError: a forced clock does not exist here; another profiler took every monitoring tool id.
     """
 
@@ -29,6 +31,14 @@ def end() -> None:
     """The program has ended: stop, and tell clients so. Nothing can be started after it."""
 
 def is_running() -> bool: ...
+
+class Label:
+    def __enter__(self) -> "Label": ...
+    def __exit__(self, *unused: object) -> None: ...
+
+def label(name: str | None, /) -> Label:
+    """The current task has this label from here on; None takes it away. TypeError for anything else."""
+
 def recording(program: str, python: str, version: str) -> bytes:
     """The whole picture as the lines of a recording (protocol.md), UTF-8, not compressed. RuntimeError before the first
     start."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from .snapshots import Snapshot
 
+TASK_TREES = ("long", "watched", "all")
 DEFAULT_THRESHOLD = 0.1
 """Seconds for which a hub may be held before that counts as long."""
 
@@ -46,16 +47,19 @@ def start(
     port: int = 0,
     builtins: bool = False,
     threshold: float = DEFAULT_THRESHOLD,
+    task_trees: str = "long",
 ) -> Session:
     """Profile every call and switch of this process from here on. While profiling is on already, nothing changes.
 
     serve: a live view on 127.0.0.1, until the program ends. port: 0 takes a free one. builtins: functions written in C
     too, at a higher cost. threshold: seconds, above 0 and up to 3600; who holds a hub longer is listed (it belongs to
-    the session: only the first start sets it).
+    the session: only the first start sets it). task_trees: which tasks have a call tree of their own beside that of
+    their group: those that live "long" (from about a second on) or are watched, only those that are "watched", or "all"
+    (likewise the first start's).
 
     Prints nothing. FlameletError where the port is in use, a setting is wrong, or other tools left no room.
     """
-    begin(builtins=builtins, threshold=threshold, seed=True)
+    begin(builtins=builtins, threshold=threshold, seed=True, task_trees=task_trees)
     return Session(serve_session(port, program_name()) if serve else _url(_ext.serving()))
 
 
@@ -82,9 +86,10 @@ class profile:  # noqa: N801 (used as a function: `with flamelet.profile():`)
         port: int = 0,
         builtins: bool = False,
         threshold: float = DEFAULT_THRESHOLD,
+        task_trees: str = "long",
     ) -> None:
         self._start: Callable[[], Session] = lambda: start(
-            serve=serve, port=port, builtins=builtins, threshold=threshold
+            serve=serve, port=port, builtins=builtins, threshold=threshold, task_trees=task_trees
         )
         self._was_running = False
 
@@ -121,10 +126,12 @@ def recording_lines(program: str) -> bytes:
         raise FlameletError(_text(error)) from None
 
 
-def begin(*, builtins: bool, threshold: float, seed: bool) -> None:
+def begin(*, builtins: bool, threshold: float, seed: bool, task_trees: str = "long") -> None:
     """Switch events on, with the clocks that the environment asks for. seed: frames that are on the stack show too."""
     if not 0 < threshold <= 3600:
         raise UsageError(f"threshold is {threshold!r}; it is a number of seconds above 0 and up to 3600")
+    if task_trees not in TASK_TREES:
+        raise UsageError(f"task_trees is {task_trees!r}; it can be {', '.join(TASK_TREES[:-1])} or {TASK_TREES[-1]}")
     try:
         _ext.start(
             builtins=builtins,
@@ -132,6 +139,7 @@ def begin(*, builtins: bool, threshold: float, seed: bool) -> None:
             clock=_setting("FLAMELET_CLOCK", ("auto", "tsc", "monotonic")),
             cpu_clock=_setting("FLAMELET_CPU_CLOCK", ("auto", "rseq", "short")),
             seed=seed,
+            task_trees=task_trees,
         )
     except RuntimeError as error:
         raise FlameletError(_text(error)) from None
