@@ -1,0 +1,79 @@
+"""tests/bench/scale.py and instructions.py: that all of it runs and gives figures that can be what they claim to be."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BENCH = Path(__file__).parents[1] / "bench"
+
+
+def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(BENCH / program), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+
+
+def rows_of(program: str, *arguments: str) -> list[dict[str, Any]]:
+    result = run(program, *arguments, "--json")
+    assert result.returncode == 0, result.stderr
+    rows: list[dict[str, Any]] = json.loads(result.stdout)
+    return rows
+
+
+def test_every_part_has_figures() -> None:
+    # GIVEN the clock that every machine has WHEN everything is measured, small and once
+    rows = rows_of("scale.py", "--quick", "--clock=short")
+
+    # THEN each part has its rows, and no call was lost
+    values = {row["what"]: row["value"] for row in rows}
+    assert all(math.isfinite(value) for value in values.values())
+    for words in (
+        "short greenlets: time",
+        "parked greenlets, 4 frames: each",
+        "start with",
+        "stop with",
+        "two writers",
+    ):
+        assert [value for what, value in values.items() if words in what and value > 0], words
+    assert [value for what, value in values.items() if "calls lost" in what] == [0]
+
+
+def test_table_says_where_it_was_measured() -> None:
+    # WHEN one part is printed THEN interpreter and machine stand above its table
+    result = run("scale.py", "--quick", "--clock=short", "--only=paths")
+    assert result.returncode == 0, result.stderr
+    about, _, head, *_ = result.stdout.splitlines()
+    assert about.startswith(f"CPython {sys.version.split()[0]} ")
+    assert head == "| what | CPU clock | measured | aim |"
+
+
+def test_a_scene_that_fails_is_told(tmp_path: Path) -> None:
+    # GIVEN a copy of the program whose scenes cannot import flamelet
+    shutil.copytree(BENCH, tmp_path / "bench")
+    scenes = tmp_path / "bench" / "scenes.py"
+    scenes.write_text(scenes.read_text().replace("import flamelet\n", "import flamelet_of_yesterday as flamelet\n"))
+
+    # WHEN it runs
+    result = run(str(tmp_path / "bench" / "scale.py"), "--quick", "--clock=short", "--only=paths")
+
+    # THEN it fails, with the reason
+    assert result.returncode == 1
+    assert "paths (without flamelet)" in result.stderr or "paths (short)" in result.stderr
+    assert "No module named 'flamelet_of_yesterday'" in result.stderr
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_instructions_of_a_call() -> None:
+    # WHEN the instructions of a Python call are counted
+    rows = {row["tool"]: row["instructions"] for row in rows_of("instructions.py", "--only=calls", "--operations=300")}
+
+    # THEN flamelet adds some, and more than empty callbacks do
+    assert 0 < rows["floor"] < rows["flamelet-short"]
+    assert rows["none"] > 0
