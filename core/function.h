@@ -1,8 +1,8 @@
 /*
  * function.h: what is called, and what tasks are grouped by.
  *
- * A function is a Python code object or a C callable, kept once per (name, qualified name, file, line, kind): code that
- * is made anew by exec() for each request does not grow the table. A group is (entry function, label).
+ * A function is a Python code object or a C callable, kept once per (name, qualified name, file, line, kind, column):
+ * code that is made anew by exec() for each request does not grow the table. A group is (entry function, label).
  */
 #ifndef FL_FUNCTION_H
 #define FL_FUNCTION_H
@@ -11,9 +11,11 @@
 
 enum fl_function_kind { FL_FUNCTION_PYTHON, FL_FUNCTION_C, FL_FUNCTION_MADE /* by flamelet itself */ };
 
-/* String ids, except line (first line, 0 for C) and kind. Row 0 is the root of every tree. */
+/* String ids, except line (first line, 0 for C), kind and column. Row 0 is the root of every tree. Code without a name
+ * of its own (lambdas, generator expressions), of which there may be several on a line, is told apart by the column at
+ * which its body begins, from 1; 0 for all other code. */
 struct fl_function {
-    uint32_t name, qualname, file, line, kind;
+    uint32_t name, qualname, file, line, kind, column;
 };
 
 /* Group 0 holds the tasks that have not yet entered a Python function. */

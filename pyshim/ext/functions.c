@@ -73,6 +73,48 @@ static bool ends_with(PyObject *string, const char *end)
     return yes;
 }
 
+static int small(PyObject *tuple, Py_ssize_t index)
+{
+    PyObject *item = PyTuple_GET_ITEM(tuple, index);
+    return PyLong_Check(item) ? (int)PyLong_AsLong(item) : -1;
+}
+
+/* 3.12 gives a lambda that only returns a constant no column: something of the constant stands for it, little enough
+ * that code that is made without end stays few functions. */
+static uint32_t instead_of_column(const PyCodeObject *code)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(code->co_consts);
+    PyObject *constant = count > 0 ? PyTuple_GET_ITEM(code->co_consts, count - 1) : Py_None;
+    bool simple = PyLong_CheckExact(constant) || PyUnicode_CheckExact(constant) || PyFloat_CheckExact(constant);
+    Py_hash_t hash = simple ? PyObject_Hash(constant) : 0;
+    return 0x10000u | (uint32_t)(hash & 0xff);
+}
+
+/* See struct fl_function. co_positions() is compiled, so nothing of the program runs. */
+static uint32_t column_of(PyCodeObject *code)
+{
+    if (PyUnicode_GET_LENGTH(code->co_name) == 0 || PyUnicode_READ_CHAR(code->co_name, 0) != '<' ||
+        PyUnicode_CompareWithASCIIString(code->co_name, "<module>") == 0)
+        return 0;
+    PyObject *positions = PyObject_CallMethod((PyObject *)code, "co_positions", NULL), *position;
+    int first_line = -1, first_column = -1;
+    while (positions && (position = PyIter_Next(positions)) != NULL) {
+        if (PyTuple_CheckExact(position) && PyTuple_GET_SIZE(position) == 4) {
+            int line = small(position, 0), column = small(position, 2);
+            /* The code's own beginning stands at no width at all. */
+            bool wide = line >= 0 && column >= 0 && (line != small(position, 1) || column != small(position, 3));
+            if (wide && (first_line < 0 || line < first_line || (line == first_line && column < first_column))) {
+                first_line = line;
+                first_column = column;
+            }
+        }
+        Py_DECREF(position);
+    }
+    Py_XDECREF(positions);
+    PyErr_Clear();
+    return first_column >= 0 ? (uint32_t)first_column + 1 : instead_of_column(code);
+}
+
 static fl_code_word flags_of(const PyCodeObject *code)
 {
     fl_code_word flags = 0;
@@ -97,7 +139,8 @@ fl_code_word fl_code_first_sight(PyCodeObject *code)
                                              .qualname = fl_string_of(code->co_qualname),
                                              .file = fl_string_of(code->co_filename),
                                              .line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0,
-                                             .kind = FL_FUNCTION_PYTHON};
+                                             .kind = FL_FUNCTION_PYTHON,
+                                             .column = column_of(code)};
         uint32_t id = fl_functions_add(&fl_engine.session->functions, &function);
         word = id ? id | flags_of(code) : 0;
     }

@@ -25,11 +25,12 @@ void fl_hook_enter_other(struct fl_thread *thread, PyCodeObject *code, enum fl_e
 void fl_hook_leave_other(struct fl_thread *thread, PyCodeObject *code);
 void fl_hook_yield_other(struct fl_thread *thread, PyCodeObject *code, int instruction, const PyObject *value);
 
-/* The node on top is that of a C function: it has ended. */
-static inline void fl_hook_drop_c_entry(struct fl_thread *thread, fl_ticks now)
+/* Something happens in a frame of this function. What is on top of it can only be a C function that it called: that has
+ * ended. */
+static inline void fl_hook_drop_c_entry(struct fl_thread *thread, uint32_t function, fl_ticks now)
 {
-    struct fl_node *node = atomic_load_explicit(&thread->node, memory_order_relaxed);
-    if (fl_function_is_c(node->function))
+    const struct fl_node *node = atomic_load_explicit(&thread->node, memory_order_relaxed);
+    if (node->function != function && fl_function_is_c(node->function))
         fl_leave(thread, node->function, now);
 }
 
@@ -58,7 +59,7 @@ static inline void fl_hook_leave_plain(struct fl_thread *thread, fl_code_word wo
 {
     fl_ticks now = fl_now(thread);
     if (__builtin_expect(fl_engine.builtins, 0))
-        fl_hook_drop_c_entry(thread, now);
+        fl_hook_drop_c_entry(thread, (uint32_t)word, now);
     fl_leave(thread, (uint32_t)word, now);
 }
 
@@ -96,11 +97,12 @@ static inline struct fl_thread *fl_hook_yield(PyCodeObject *code)
 static inline void fl_hook_c_call(PyCodeObject *code, PyObject *callable)
 {
     struct fl_thread *thread = fl_thread_here(FL_SEED_ALL);
-    if (!thread || fl_function_of(code) == 0)
+    uint32_t caller = thread ? fl_function_of(code) : 0;
+    if (caller == 0)
         return;
     uint32_t function = fl_function_of_callable(callable);
     fl_ticks now = fl_now(thread);
-    fl_hook_drop_c_entry(thread, now);
+    fl_hook_drop_c_entry(thread, caller, now);
     if (function)
         fl_enter(thread, function, true, now);
 }
@@ -110,9 +112,10 @@ static inline void fl_hook_c_call(PyCodeObject *code, PyObject *callable)
 static inline void fl_hook_c_leave(PyCodeObject *code)
 {
     struct fl_thread *thread = fl_thread_here(FL_SEED_ALL);
+    uint32_t caller = thread ? fl_function_of(code) : 0;
     /* Code that is not shown has no C functions either: what is on top was called by another frame. */
-    if (thread && fl_function_of(code) != 0)
-        fl_hook_drop_c_entry(thread, fl_now(thread));
+    if (caller != 0)
+        fl_hook_drop_c_entry(thread, caller, fl_now(thread));
 }
 
 #endif
