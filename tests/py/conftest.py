@@ -1,12 +1,29 @@
-"""Fixtures of the Python tests. They run where flamelet is installed: `python -m pytest tests/py`."""
+"""Fixtures of the Python tests, and what is checked after each of them. They run where flamelet is installed:
+`python -m pytest tests/py`."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+import invariants
+from flamelet.errors import FlameletError
+from flamelet.recording import Recording, read_recording
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "trap(*numbers): shows what happens in these traps of docs/internals.md")
+    config.addinivalue_line("markers", "damaged_recordings: what lies in the test's folder is broken on purpose")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The JUnit report tells which trap a test is of: docs/traps.md is made from that."""
+    for item in items:
+        for mark in item.iter_markers("trap"):
+            item.user_properties += [("trap", number) for number in mark.args]
 
 
 @pytest.fixture
@@ -20,3 +37,18 @@ def write(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write_file
+
+
+@pytest.fixture(autouse=True)
+def recordings_make_sense(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
+    """Whatever a test recorded, its numbers must fit together (invariants.py)."""
+    yield
+    if request.node.get_closest_marker("damaged_recordings"):
+        return
+    found: list[tuple[str, Recording]] = []
+    for file in sorted(tmp_path.rglob("*.flamelet")):
+        try:
+            found.append((file.name, read_recording(str(file))))
+        except FlameletError:
+            continue  # of a program that was killed, or a name that was only tried
+    assert invariants.of_all(found) == []

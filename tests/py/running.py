@@ -46,6 +46,11 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**ours, "PYTHONDONTWRITEBYTECODE": "1", **(extra or {})}
 
 
+def recorded(folder: Path) -> dict[str, str]:
+    """An environment in which a program that imports flamelet leaves its recording in the folder, as PID.flamelet."""
+    return {"PYTHONPATH": str(Path(__file__).with_name("recording_at_exit")), "TEST_RECORDINGS": str(folder)}
+
+
 def run(
     command: Sequence[str],
     *arguments: str | Path,
