@@ -1,4 +1,4 @@
-"""The marker of the traps, and the fixture that runs a program with and without flamelet."""
+"""The fixture that runs a program with and without flamelet."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from both import Both
+pytest.register_assert_rewrite("both")
+
+from both import Both  # noqa: E402 (its asserts are to be told like a test's)
 
 
 @pytest.fixture
