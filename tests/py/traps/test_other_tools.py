@@ -144,15 +144,16 @@ def test_gevent_monitor_thread(both: Both, when: str) -> None:
             gevent.get_hub().start_periodic_monitoring_thread()
         reports = []
         def worker(): leaf(); hold(); gevent.sleep(0.001); leaf()
-        def hold(): burn(0.3)
+        def hold(): burn(0.1)
         def leaf(): pass
         def program(): gevent.spawn(worker).join(); gevent.sleep(0.01); gevent.spawn(worker).join()
+        gevent.sleep(0.01)  # its hub has to have run once before it is watched
         {first}; gevent.sleep(0.01); {second}; gevent.sleep(0.01)
         program()
         # Whether it sees one slice that is long depends on when it looks.
         def until_reported():
-            end = monotonic() + 20
-            while "EventLoopBlocked" not in reports and monotonic() < end: burn(0.3); gevent.sleep(0.001)
+            end = monotonic() + 30
+            while "EventLoopBlocked" not in reports and monotonic() < end: time.sleep(0.5); gevent.sleep(0.001)
         gevent.spawn(until_reported).join()
         stop()
         say("EventLoopBlocked" in reports)

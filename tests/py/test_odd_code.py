@@ -1,0 +1,246 @@
+"""Code that is unlike other code: made by exec, by the thousand, with strange names, very deep."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flamelet.recording import read_recording
+from flamelet.snapshots import Snapshot, make_snapshot
+from running import PYTHON, recorded, run
+
+Write = Callable[..., Path]
+
+
+def profiled(write: Write, folder: Path, program: str) -> tuple[Any, Snapshot]:
+    """What a program prints as JSON, and its recording at its end. It says nothing else, and ends well."""
+    write("program.py", program)
+    finished = run(PYTHON, "program.py", cwd=folder, env=recorded(folder))
+    assert (finished.errors, finished.code) == ("", 0)
+    (file,) = folder.glob("*.flamelet")
+    return json.loads(finished.text or "null"), make_snapshot(read_recording(str(file)))
+
+
+def test_lambdas_on_one_line_are_told_apart(write: Write, tmp_path: Path) -> None:
+    # GIVEN lambdas, generator expressions and functions that share name and line, and are called so often
+    _, snapshot = profiled(
+        write,
+        tmp_path,
+        """
+        import flamelet
+        def burn(): pass
+        once, thrice = (lambda: burn()), (lambda: [burn(), burn()])
+        def f(): burn()
+        sums = lambda n: (sum(1 for _ in range(n)), sum(2 for _ in range(n)))
+        flamelet.start()
+        once()
+        for _ in range(3): thrice()
+        sums(5)
+        flamelet.stop()
+        """,
+    )
+    # THEN each has its own row
+    calls: dict[str, list[int]] = defaultdict(list)
+    for row in snapshot.functions:
+        if row.file.endswith("program.py"):
+            calls[row.name].append(row.calls)
+    assert sorted(calls["<lambda>"]) == [1, 1, 3]
+    assert sorted(calls["<genexpr>"]) == [1, 1]
+    # AND the edges say which one called
+    names = [row.name for row in snapshot.functions]
+    edges = [(edge.calls) for edge in snapshot.edges if (names[edge.caller], names[edge.callee]) == ("<lambda>", "burn")]
+    assert sorted(edges) == [1, 6]
+
+
+def test_code_of_each_request_is_kept_once(write: Write, tmp_path: Path) -> None:
+    # GIVEN a program that makes the same code anew by exec, for each of its requests, and imports a module twice
+    answer, snapshot = profiled(
+        write,
+        tmp_path,
+        """
+        import flamelet, json
+        source = "def view(): return helper(), (lambda: 1)(), (lambda: 2)()\\ndef helper(): return 1"
+        flamelet.start()
+        for _ in range(1000):
+            scope = {}
+            exec(compile(source, "<request>", "exec"), scope)
+            scope["view"]()
+        flamelet.stop()
+        print(json.dumps(len([row for row in flamelet.snapshot().functions if row.file == "<request>"])))
+        """,
+    )
+    # THEN each function is there once: the module, view, helper and the two lambdas
+    assert answer == 5
+    calls = sorted((row.name, row.calls) for row in snapshot.functions if row.file == "<request>")
+    assert calls == [("<lambda>", 1000), ("<lambda>", 1000), ("<module>", 1000), ("helper", 1000), ("view", 1000)]
+
+
+def test_two_versions_of_a_function_at_one_place(write: Write, tmp_path: Path) -> None:
+    # GIVEN a function that is defined again and again at the same line with other code, as in a notebook
+    _, snapshot = profiled(
+        write,
+        tmp_path,
+        """
+        import flamelet
+        def make(body):
+            scope = {}
+            exec(compile("def cell(): " + body, "<cell>", "exec"), scope)
+            return scope["cell"]
+        flamelet.start()
+        first, second = make("return 1"), make("return 2 + len(str(3))")
+        for _ in range(2): first()
+        for _ in range(3): second()
+        flamelet.stop()
+        """,
+    )
+    # THEN that is one function: it has one name and one place, in the source
+    (row,) = [row for row in snapshot.functions if row.name == "cell"]
+    assert row.calls == 5
+
+
+NAMES = {
+    "a lone surrogate": "'a\\ud800b'",
+    "not ASCII": "'größe_\\U0001d518'",
+    "with a NUL": "'a\\0b'",
+    "very long": "'x' * 100_000",
+    "very long, in four bytes each": "'\\U0001d518' * 5000",
+    "quotes and line ends": "'a\"b\\n\\\\c'",
+    "empty": "''",
+}
+
+
+@pytest.mark.parametrize("what", NAMES)
+def test_names_that_are_unlike_names(what: str, write: Write, tmp_path: Path) -> None:
+    # GIVEN code whose name, qualified name and file are strange
+    _, snapshot = profiled(
+        write,
+        tmp_path,
+        f"""
+        import flamelet
+        def function(): return inner()
+        def inner(): pass
+        strange = {NAMES[what]}
+        function.__code__ = function.__code__.replace(co_name=strange, co_qualname="q." + strange, co_filename=strange)
+        with flamelet.profile(): [function() for _ in range(3)]
+        """,
+    )
+    # THEN it is a function like any other; what has no UTF-8 is escaped, what is too long is cut
+    name: str = eval(NAMES[what])
+    escaped = name.encode("utf-8", "backslashreplace").decode()
+    (row,) = [row for row in snapshot.functions if row.qualname.startswith("q.")]
+    assert row.calls == 3
+    assert len(row.name.encode()) <= 4096
+    assert row.name == escaped if len(escaped) < 1000 else escaped.startswith(row.name)
+    assert row.file == row.name
+    (inner,) = [row for row in snapshot.functions if row.name == "inner"]
+    assert inner.calls == 3
+
+
+def test_a_function_at_many_depths(write: Write, tmp_path: Path) -> None:
+    # GIVEN a recursion 20,000 deep, and one of two functions that ends by an exception
+    answer, snapshot = profiled(
+        write,
+        tmp_path,
+        """
+        import flamelet, json, sys, time
+        sys.setrecursionlimit(100_000)
+        def down(n): return 1 + down(n - 1) if n else bottom()
+        def bottom():
+            end = time.thread_time() + 0.02
+            while time.thread_time() < end: pass
+            return 0
+        def ping(n): pong(n - 1)
+        def pong(n):
+            if n <= 0: raise ValueError
+            ping(n - 1)
+        flamelet.start()
+        depth = down(20_000)
+        try: ping(5001)
+        except ValueError: pass
+        flamelet.stop()
+        print(json.dumps(depth))
+        """,
+    )
+    # THEN every call is counted, and its time counts once
+    assert answer == 20_000
+    rows = {row.name: row for row in snapshot.functions}
+    assert rows["down"].calls == 20_001
+    assert rows["ping"].calls + rows["pong"].calls == 5002
+    assert rows["bottom"].own_cpu == pytest.approx(0.02, rel=0.1, abs=0.002)
+    assert rows["down"].total_cpu == pytest.approx(rows["down"].own_cpu + rows["bottom"].own_cpu, rel=0.01)
+    assert snapshot.lost["unmatched"] == snapshot.lost["events"] == 0
+
+
+def test_a_hundred_thousand_functions(write: Write, tmp_path: Path) -> None:
+    # GIVEN 10^5 functions that are different, all of them alive, each called twice
+    answer, snapshot = profiled(
+        write,
+        tmp_path,
+        """
+        import flamelet, json
+        functions = []
+        for part in range(100):
+            scope = {}
+            exec(compile("\\n".join(f"def f_{part}_{i}(): pass" for i in range(1000)), f"<part {part}>", "exec"), scope)
+            functions += [scope[f"f_{part}_{i}"] for i in range(1000)]
+        rss = lambda: int(open("/proc/self/statm").read().split()[1]) * 4096
+        before = rss()
+        flamelet.start()
+        for _ in range(2):
+            for function in functions: function()
+        flamelet.stop()
+        print(json.dumps(rss() - before))
+        """,
+    )
+    # THEN each has its row and its calls
+    rows = [row for row in snapshot.functions if row.file.startswith("<part")]
+    assert len(rows) == 100_000
+    assert {row.calls for row in rows} == {2}
+    assert set(snapshot.lost.values()) == {0}
+    # AND it takes a bounded amount of memory for each: name, function, node
+    assert answer < 100_000 * 600
+
+
+@pytest.mark.parametrize("names", ["one name", "a name each"])
+def test_fresh_code_300_000_times(names: str, write: Write, tmp_path: Path) -> None:
+    # GIVEN code made by exec 300,000 times, with the same name over again, or with a name each
+    name = "same" if names == "one name" else "f_{i}"
+    answer, snapshot = profiled(
+        write,
+        tmp_path,
+        f"""
+        import flamelet, json
+        rss = lambda: int(open("/proc/self/statm").read().split()[1]) * 4096
+        blank = compile("def same(): pass", "<fresh>", "exec")
+        scope = {{}}
+        exec(blank, scope)
+        code = scope["same"].__code__
+        sizes = []
+        def one(i):
+            # A code object of its own, as exec would make it, in a tenth of the time.
+            scope["same"].__code__ = code.replace(co_name=f"{name}", co_qualname=f"{name}")
+            scope["same"]()
+        flamelet.start()
+        for i in range(300_000):
+            if i % 100_000 == 0: sizes.append(rss())
+            one(i)
+        sizes.append(rss())
+        flamelet.stop()
+        print(json.dumps(sizes))
+        """,
+    )
+    # THEN every call is counted somewhere, at a bounded cost
+    calls = {row.name: row.calls for row in snapshot.functions if row.file == "<fresh>"}
+    assert sum(calls.values()) + snapshot.lost["events"] == 300_000
+    grown = [after - before for before, after in zip(answer, answer[1:], strict=False)]
+    if names == "one name":
+        assert calls == {"same": 300_000}
+        assert grown[1] + grown[2] < 2 << 20
+    else:
+        # Names are kept, some 300 bytes each with function and node, up to the tables' bounds (core/function.h).
+        assert max(grown) < 100_000 * 600
