@@ -16,7 +16,7 @@ from flamelet.recording import Recording, read_recording
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "trap(*numbers): shows what happens in these traps of docs/internals.md")
-    config.addinivalue_line("markers", "damaged_recordings: what lies in the test's folder is broken on purpose")
+    config.addinivalue_line("markers", "no_invariants: its recording is broken on purpose, or too large to be checked in a moment")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -43,7 +43,7 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 def recordings_make_sense(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
     """Whatever a test recorded, its numbers must fit together (invariants.py)."""
     yield
-    if request.node.get_closest_marker("damaged_recordings"):
+    if request.node.get_closest_marker("no_invariants"):
         return
     found: list[tuple[str, Recording]] = []
     for file in sorted(tmp_path.rglob("*.flamelet")):

@@ -176,6 +176,7 @@ def test_a_function_at_many_depths(write: Write, tmp_path: Path) -> None:
     assert snapshot.lost["unmatched"] == snapshot.lost["events"] == 0
 
 
+@pytest.mark.no_invariants
 def test_a_hundred_thousand_functions(write: Write, tmp_path: Path) -> None:
     # GIVEN 10^5 functions that are different, all of them alive, each called twice
     answer, snapshot = profiled(
@@ -206,10 +207,10 @@ def test_a_hundred_thousand_functions(write: Write, tmp_path: Path) -> None:
     assert answer < 100_000 * 600
 
 
-@pytest.mark.parametrize("names", ["one name", "a name each"])
+@pytest.mark.parametrize("names", ["one name", "30,000 names"])
 def test_fresh_code_300_000_times(names: str, write: Write, tmp_path: Path) -> None:
-    # GIVEN code made by exec 300,000 times, with the same name over again, or with a name each
-    name = "same" if names == "one name" else "f_{i}"
+    # GIVEN code made 300,000 times, with the same name over again, or with ten of each name
+    name = "same" if names == "one name" else "f_{i // 10}"
     answer, snapshot = profiled(
         write,
         tmp_path,
@@ -242,5 +243,5 @@ def test_fresh_code_300_000_times(names: str, write: Write, tmp_path: Path) -> N
         assert calls == {"same": 300_000}
         assert grown[1] + grown[2] < 2 << 20
     else:
-        # Names are kept, some 300 bytes each with function and node, up to the tables' bounds (core/function.h).
-        assert max(grown) < 100_000 * 600
+        # Names are kept once, some 300 bytes each with function and node, up to the tables' bounds.
+        assert max(grown) < 10_000 * 600 + (2 << 20)
