@@ -6,6 +6,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,10 +14,17 @@ import invariants
 from flamelet.errors import FlameletError
 from flamelet.recording import Recording, read_recording
 
+if TYPE_CHECKING:
+    from both import Both
+
+pytest.register_assert_rewrite("both")  # its asserts are told like a test's
+
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "trap(*numbers): shows what happens in these traps of docs/internals.md")
-    config.addinivalue_line("markers", "no_invariants: its recording is broken on purpose, or too large to be checked in a moment")
+    config.addinivalue_line(
+        "markers", "no_invariants: its recording is broken on purpose, or too large to be checked in a moment"
+    )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -37,6 +45,14 @@ def write(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write_file
+
+
+@pytest.fixture
+def both(tmp_path: Path, write: Callable[..., Path]) -> Both:
+    """Runs a program with and without flamelet (both.py)."""
+    from both import Both
+
+    return Both(tmp_path, write)
 
 
 @pytest.fixture(autouse=True)

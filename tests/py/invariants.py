@@ -72,7 +72,7 @@ def _lifetimes(picture: Picture) -> Iterator[str]:
 
 
 def _threads(picture: Picture) -> Iterator[str]:
-    """A thread's cpu + blocked + idle is its wall time, and that of its tasks, as long as none of those is forgotten."""
+    """A thread's cpu + blocked + idle is its wall time, and that of its tasks while none of them is forgotten."""
     running = picture.status.state == "running"
     of_tasks: dict[int, int] = defaultdict(int)
     for task in picture.tasks.values():

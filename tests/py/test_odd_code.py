@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,9 @@ def test_lambdas_on_one_line_are_told_apart(write: Write, tmp_path: Path) -> Non
     assert sorted(calls["<genexpr>"]) == [1, 1]
     # AND the edges say which one called
     names = [row.name for row in snapshot.functions]
-    edges = [(edge.calls) for edge in snapshot.edges if (names[edge.caller], names[edge.callee]) == ("<lambda>", "burn")]
+    edges = [
+        (edge.calls) for edge in snapshot.edges if (names[edge.caller], names[edge.callee]) == ("<lambda>", "burn")
+    ]
     assert sorted(edges) == [1, 6]
 
 
@@ -238,7 +241,7 @@ def test_fresh_code_300_000_times(names: str, write: Write, tmp_path: Path) -> N
     # THEN every call is counted somewhere, at a bounded cost
     calls = {row.name: row.calls for row in snapshot.functions if row.file == "<fresh>"}
     assert sum(calls.values()) + snapshot.lost["events"] == 300_000
-    grown = [after - before for before, after in zip(answer, answer[1:], strict=False)]
+    grown = [after - before for before, after in pairwise(answer)]
     if names == "one name":
         assert calls == {"same": 300_000}
         assert grown[1] + grown[2] < 2 << 20

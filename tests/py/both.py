@@ -84,7 +84,7 @@ class Seen:
         """Calls by the path of the program's own functions, and what it made with the file name "<made>"; what else is
         on the path is left out."""
         calls: Paths = defaultdict(int)
-        for number, row in self.picture.nodes.items():
+        for row in self.picture.nodes.values():
             function = self.picture.function(row.function)
             if self._is_programs(row.function):
                 calls[(*self._path(row.parent), function.name)] += row.calls
@@ -166,4 +166,3 @@ class Both:
 def near(value: float, truth: float) -> bool:
     """Within 5 %, or 3 ms: a program may lose its processor between reading its clock and what it measures."""
     return abs(value - truth) <= max(0.05 * truth, 0.003)
-
