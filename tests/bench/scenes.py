@@ -104,11 +104,13 @@ def paths(on: bool, deep: int) -> dict[str, float]:
     for function in functions:
         function(deep)
     needed = resident() - before
-    seen = 0
-    if on:
-        flamelet.stop()
-        seen = sum(row.calls for row in flamelet.snapshot().functions if row.name in {f"f{i}" for i in range(10)})
-    return {"bytes": needed, "lost": sum(10**level for level in range(1, deep + 1)) - seen}
+    if not on:
+        return {"bytes": needed}
+    flamelet.stop()
+    picture = flamelet.snapshot()
+    seen = sum(row.calls for row in picture.functions if row.name in {f"f{i}" for i in range(10)})
+    missing = sum(10**level for level in range(1, deep + 1)) - seen
+    return {"bytes": needed, "missing": missing, "uncounted": max(0, missing - picture.lost["events"])}
 
 
 def started(on: bool, greenlets: int) -> dict[str, float]:
