@@ -21,7 +21,7 @@ pytest.register_assert_rewrite("both")  # its asserts are told like a test's
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "trap(*numbers): shows what happens in these traps of docs/internals.md")
+    config.addinivalue_line("markers", "trap(*numbers): shows what happens in these traps, by number")
     config.addinivalue_line(
         "markers", "no_invariants: its recording is broken on purpose, or too large to be checked in a moment"
     )
