@@ -77,6 +77,8 @@ void fl__enter_slow(struct fl_thread *thread, fl_function_id function, bool is_c
     struct fl_node *node = atomic_load_explicit(&thread->node, memory_order_relaxed);
     struct fl_task *task = atomic_load_explicit(&thread->task, memory_order_relaxed);
 
+    if (!is_call)
+        fl__add(&thread->resumes, 1);
     if (thread->overflow == 0 && node == thread->no_group->root) {
         struct fl_node *root = fl__task_join_group(thread, task, function);
         if (root)
@@ -122,6 +124,65 @@ void fl__leave_slow(struct fl_thread *thread, fl_function_id function, fl_ticks 
     fl__move(thread, frame ? frame->up : node, now);
 }
 
+static unsigned depth_of(const struct fl_node *node)
+{
+    unsigned depth = 0;
+    for (; node->up; node = node->up)
+        depth++;
+    return depth;
+}
+
+/* The deepest node that both are in; NULL where they are in different trees. */
+static struct fl_node *common(struct fl_node *a, struct fl_node *b)
+{
+    unsigned depth_a = depth_of(a), depth_b = depth_of(b);
+    for (; depth_a > depth_b; depth_a--)
+        a = a->up;
+    for (; depth_b > depth_a; depth_b--)
+        b = b->up;
+    for (; a != b && a; a = a->up)
+        b = b->up;
+    return a;
+}
+
+/* A long slice is over. Where it was not spent in one interval, the longest one is a sample of it: what that and the
+ * end have in common was on the stack, and does not blame the call in which the task happened to switch. */
+static void add_long_slice(struct fl_thread *thread, const struct fl_task *task, struct fl_slice *slice)
+{
+    struct fl_node *at = fl_node_in_group(atomic_load_explicit(&thread->node, memory_order_relaxed));
+    struct fl_node *longest = thread->longest_node;
+    fl_ticks busy = slice->end - slice->begin - slice->idle;
+    struct fl_node *place = at;
+    if (thread->longest_interval > 0 && !fl__in_poll(thread->session, task, longest)) {
+        slice->sure = thread->longest_interval >= busy / 2;
+        longest = fl_node_in_group(longest);
+        place = slice->sure ? longest : common(longest, at);
+    }
+    if (!place)
+        place = at;
+    slice->node = fl_node_id_of(place);
+    slice->function = place->up ? place->function : fl_groups_get(&thread->session->groups, slice->group)->entry;
+    slice->thread = atomic_load_explicit(&thread->id, memory_order_relaxed);
+    slice->of_hub = atomic_load_explicit(&thread->hub, memory_order_relaxed) != 0 && slice->begin > thread->hub_since;
+    fl_slices_add(&thread->slices, slice);
+}
+
+void fl__timeline_begin(struct fl_thread *thread, fl_ticks now)
+{
+    struct fl_timeline *timeline = atomic_load_explicit(&thread->timeline, memory_order_relaxed);
+    uint32_t id = atomic_load_explicit(&thread->id, memory_order_relaxed);
+    if (timeline)
+        fl_timeline_add(timeline, &(struct fl_timeline_view){.end = now, .node = id});
+}
+
+/* The first switch of this slot. */
+static __attribute__((noinline)) void make_timeline(struct fl_thread *thread)
+{
+    struct fl_timeline *timeline = fl_timeline_create();
+    atomic_store_explicit(&thread->timeline, timeline, memory_order_release);
+    fl__timeline_begin(thread, atomic_load_explicit(&thread->slice, memory_order_relaxed));
+}
+
 void fl__slice_end(struct fl_thread *thread, struct fl_task *task, fl_ticks now)
 {
     fl_ticks begin = atomic_load_explicit(&thread->slice, memory_order_relaxed);
@@ -145,21 +206,25 @@ void fl__slice_end(struct fl_thread *thread, struct fl_task *task, fl_ticks now)
     fl__write_end(&task->version);
     task->at = at;
     task->overflow = thread->overflow;
+    struct fl_timeline *timeline = atomic_load_explicit(&thread->timeline, memory_order_relaxed);
+    if (timeline)
+        fl_timeline_add(timeline,
+                        &(struct fl_timeline_view){.end = now,
+                                                   .blocked = blocked,
+                                                   .idle = idle,
+                                                   .task = atomic_load_explicit(&task->id, memory_order_relaxed),
+                                                   .node = atomic_load_explicit(&task->node, memory_order_relaxed)});
 
     if (busy > atomic_load_explicit(&task->tree->longest, memory_order_relaxed))
         atomic_store_explicit(&task->tree->longest, busy, memory_order_relaxed);
-    if (busy >= thread->session->threshold) {
-        bool sure = thread->longest_interval >= busy / 2 && !fl__in_poll(thread->session, task, thread->longest_node);
-        fl_slices_add(&thread->slices,
-                      &(struct fl_slice){.task = atomic_load_explicit(&task->id, memory_order_relaxed),
-                                         .group = task->tree->group,
-                                         .node = fl_node_id_of(fl_node_in_group(sure ? thread->longest_node : at)),
-                                         .sure = sure,
-                                         .begin = begin,
-                                         .end = now,
-                                         .blocked = blocked,
-                                         .idle = idle});
-    }
+    if (busy >= thread->session->threshold)
+        add_long_slice(thread, task,
+                       &(struct fl_slice){.task = atomic_load_explicit(&task->id, memory_order_relaxed),
+                                          .group = task->tree->group,
+                                          .begin = begin,
+                                          .end = now,
+                                          .blocked = blocked,
+                                          .idle = idle});
 }
 
 /* Inside the version: this task becomes current. */
@@ -196,6 +261,8 @@ static void switch_to(struct fl_thread *thread, struct fl_task *to, fl_ticks now
     struct settled s = settle(thread, now > parked_since ? now : parked_since, ask);
 
     assert(atomic_load_explicit(&to->thread, memory_order_relaxed) == thread->index && "a task stays on its thread");
+    if (__builtin_expect(!atomic_load_explicit(&thread->timeline, memory_order_relaxed), 0) && from != to)
+        make_timeline(thread);
     fl__write_begin(&thread->version);
     write_settled(thread, &s);
     now = atomic_load_explicit(&thread->since, memory_order_relaxed);

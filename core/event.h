@@ -40,6 +40,9 @@ static inline bool fl__in_poll(const struct fl_session *session, const struct fl
     return poll ? fl_node_in_group(node) == poll : fl_node_is_entry(node);
 }
 
+/* From `now` on the rows of the timeline, where there is one, are those of the thread that has the slot now. */
+void fl__timeline_begin(struct fl_thread *thread, fl_ticks now);
+
 /* Trace time now. */
 static inline fl_ticks fl_now(const struct fl_thread *thread)
 {
@@ -72,6 +75,8 @@ static inline void fl_enter(struct fl_thread *thread, fl_function_id function, b
         fl__enter_slow(thread, function, is_call, now);
         return;
     }
+    if (!is_call)
+        fl__add(&thread->resumes, 1);
     /* Not inside the version: a count that is one ahead of the time does no harm. */
     atomic_store_explicit(&child->calls, atomic_load_explicit(&child->calls, memory_order_relaxed) + is_call,
                           memory_order_relaxed);

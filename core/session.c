@@ -2,6 +2,7 @@
 #include "cpu_clock.h"
 #include "error.h"
 #include "event.h"
+#include "lock_waits.h"
 #include "other.h"
 #include "thread.h"
 
@@ -69,10 +70,15 @@ int fl_session_create(const struct fl_session_options *options, struct fl_sessio
         error = fl_cpu_clock_init_process((enum fl_cpu_kind)s->options.cpu_clock);
     if (error == 0)
         error = init_tables(s);
+    if (error == 0) {
+        s->lock_waits = calloc(1, sizeof *s->lock_waits);
+        error = s->lock_waits ? 0 : FL_ENOMEM;
+    }
     if (error != 0) {
         free(s);
         return error;
     }
+    pthread_mutex_init(&s->lock_waits->lock, NULL);
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
     s->epoch_ms = (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
@@ -94,6 +100,7 @@ void fl_session_destroy(struct fl_session *session)
             continue;
         fl_node_maker_fini(&thread->maker);
         fl__own_trees_fini(&thread->own_trees);
+        free(atomic_load(&thread->timeline));
         free(thread);
     }
     fl_table_fini(&session->trees);
@@ -102,6 +109,8 @@ void fl_session_destroy(struct fl_session *session)
     fl_intern_fini(&session->groups);
     fl_intern_fini(&session->functions);
     fl_strings_fini(&session->strings);
+    pthread_mutex_destroy(&session->lock_waits->lock);
+    free(session->lock_waits);
     pthread_mutex_destroy(&session->lock);
     free(session);
 }

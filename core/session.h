@@ -22,6 +22,7 @@
 #include "table.h"
 
 struct fl_global_lock;
+struct fl_lock_waits;
 struct fl_thread;
 
 enum fl_session_state { FL_SESSION_NEW, FL_SESSION_RUNNING, FL_SESSION_STOPPED, FL_SESSION_OVER };
@@ -64,8 +65,13 @@ struct fl_session {
     _Atomic fl_ticks stopped_at; /* trace time of the last stop */
     _Atomic bool switches;       /* greenlet switches are seen: told by the embedder, for the status */
 
+    /* What flamelet itself costs, as the embedder measured it: picoseconds for a call with its return, or a resume with
+     * its suspension; for a switch. 0: not known. */
+    _Atomic uint32_t call_cost, switch_cost;
+
     fl_ticks threshold;                /* ticks */
     fl_ticks long_lived;               /* ticks */
+    struct fl_lock_waits *lock_waits;  /* owned */
     struct fl_session_options options; /* defaults filled in */
     int64_t epoch_ms;                  /* Unix time at creation */
 

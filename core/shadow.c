@@ -1,5 +1,6 @@
 #include "shadow.h"
 #include "error.h"
+#include "lock_waits.h"
 #include "shadow_read.h"
 #include "watch.h"
 
@@ -18,8 +19,9 @@ int fl_shadow_create(struct fl_session *session, struct fl_shadow **shadow)
         return FL_ELIMIT;
     }
     s->watch = fl_watch_create(session);
-    s->slices_read = calloc(FL_THREADS_MAX, sizeof *s->slices_read);
-    if (!s->watch || !s->slices_read) {
+    s->slices_seen = calloc(FL_THREADS_MAX, sizeof *s->slices_seen);
+    s->lock_waits = calloc(FL_LOCK_WAITS, sizeof *s->lock_waits);
+    if (!s->watch || !s->slices_seen || !s->lock_waits) {
         fl_shadow_destroy(s);
         return FL_ENOMEM;
     }
@@ -45,7 +47,12 @@ void fl_shadow_destroy(struct fl_shadow *shadow)
     free(shadow->own);
     free(shadow->told);
     free(shadow->folds);
-    free(shadow->slices_read);
+    free(shadow->calls);
+    free(shadow->lock_waits);
+    fl_lock_watch_destroy(shadow->lock_watch);
+    free(shadow->slices_seen);
+    free(shadow->timeline);
+    free(shadow->timeline_seen);
     fl_watch_destroy(shadow->watch);
     free(shadow);
 }
@@ -115,6 +122,8 @@ int fl_shadow_refresh(struct fl_shadow *shadow)
     fl__shadow_tasks(shadow, now, version);
     fl__shadow_did(FL__TASKS_READ);
     fl__shadow_groups(shadow, version);
+    fl__shadow_timeline(shadow, version);
+    fl__shadow_lock_waits(shadow, version);
     fl__shadow_exit(shadow, entered);
 
     /* Last: every id in the rows above was published before the row. */
@@ -140,32 +149,4 @@ int fl_shadow_refresh(struct fl_shadow *shadow)
     if (shadow->dirty)
         shadow->version = version;
     return 0;
-}
-
-void fl_shadow_watch(struct fl_shadow *shadow)
-{
-    struct fl_session *session = shadow->session;
-    uint32_t count = atomic_load_explicit(&session->thread_count, memory_order_acquire);
-    bool entered = fl__shadow_enter(shadow);
-    fl_watch_look(shadow->watch);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct fl_thread *thread = atomic_load_explicit(&session->threads[i], memory_order_acquire);
-        uint64_t written = atomic_load_explicit(&thread->slices.written, memory_order_acquire);
-        uint64_t next = shadow->slices_read[i];
-        if (written - next > FL_SLICES) {
-            shadow->lost_slices += written - next - FL_SLICES;
-            next = written - FL_SLICES;
-        }
-        for (; next < written; next++) {
-            struct fl_slice slice;
-            if (!fl_slices_get(&thread->slices, next, &slice)) {
-                shadow->lost_slices++;
-                continue;
-            }
-            fl_node_id seen = slice.sure ? 0 : fl_watch_node(shadow->watch, i, slice.begin);
-            fl__shadow_add_slice(shadow, thread, &slice, seen ? seen : slice.node);
-        }
-        shadow->slices_read[i] = next;
-    }
-    fl__shadow_exit(shadow, entered);
 }

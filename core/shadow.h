@@ -21,7 +21,10 @@
 #define FL_HISTORY_NS      250000000u /* length of a history period */
 #define FL_HISTORY_PERIODS 480u       /* two minutes */
 #define FL_SHADOW_SLICES   256u
+#define FL_SHADOW_LONGEST  64u   /* of older slices */
+#define FL_SHADOW_HOLDS    1024u /* pairs of thread and function */
 #define FL_SHADOW_DELETED  8192u
+#define FL_SHADOW_TIMELINE 16384u /* slices of all threads, long or short */
 
 /* A row with added == 0 does not exist. `added`, `changed`: versions of the shadow. Ids as on the wire. */
 struct fl_shadow_node {
@@ -86,16 +89,57 @@ struct fl_shadow_group {
 struct fl_shadow_thread {
     uint64_t added, changed;
     uint32_t id, tid, name, state, hub, task, node;
-    uint32_t unused; /* no padding: rows are compared as bytes */
+    uint32_t slice_node; /* where most of the current slice was spent, as far as is known. No padding: rows are
+                            compared as bytes */
     uint64_t begin, end, since, slice;
     uint64_t slice_cpu, slice_blocked, slice_idle;
     uint64_t cpu, blocked, idle;
+    uint64_t cost;                 /* what flamelet itself took of it, an estimate; ns */
+    uint32_t gil_wait, gil_holder; /* gil_wait 1: at the last look it waited for the global lock, held by that thread */
 };
 
 struct fl_shadow_slice {
     uint64_t added; /* version */
     uint32_t id, thread, task, group, node;
+    uint32_t gil_holder, gil_node; /* thread id and node of who held the global lock meanwhile */
     uint64_t begin, end, cpu, blocked, idle;
+    uint64_t gil; /* of `blocked` and `idle`: waited for the global lock, as the looks saw it */
+};
+
+/* Long slices of one function since its thread had a hub: how often and how long it held that up. */
+struct fl_shadow_hold {
+    uint64_t added, changed;
+    uint32_t thread, function; /* function 0: all those that found no place of their own, and tasks without any */
+    uint64_t count, cpu, blocked, longest;
+};
+
+/* A task that waited for the global lock while one thread held it (lock_waits.h). */
+struct fl_shadow_lock_wait {
+    uint64_t added, changed;
+    uint32_t thread, task, holder;
+    uint32_t node, holder_node; /* where most of the latest looks were */
+    uint64_t looks, waited;     /* waited: ns */
+};
+
+/* How far the slices of one slot have been taken. */
+struct fl_shadow_slices_seen {
+    uint64_t next;
+    uint64_t holds_from; /* older ones are in the sums that were there at the first look */
+    bool sums;
+};
+
+/* One slice of a timeline; what is not blocked or idle is cpu. */
+struct fl_shadow_timeline {
+    uint32_t thread, task, group, node; /* node: at its end */
+    uint64_t begin, end, blocked, idle;
+};
+
+/* How far the timeline of one slot has been taken. */
+struct fl_shadow_timeline_seen {
+    uint64_t next;
+    fl_ticks end;    /* of the row before */
+    uint32_t thread; /* id of the thread whose rows these are */
+    bool known;      /* `end` is: nothing is missing right before */
 };
 
 struct fl_shadow_deleted {
@@ -145,28 +189,49 @@ struct fl_shadow {
     struct fl_shadow_deleted deleted_threads[FL_THREADS_MAX]; /* ring */
     uint64_t deleted_thread_count;
 
-    struct fl_shadow_slice slices[FL_SHADOW_SLICES]; /* ring: slice number n at n % FL_SHADOW_SLICES */
-    uint64_t slice_count;                            /* ever; ids on the wire are number + 1 */
+    struct fl_shadow_slice slices[FL_SHADOW_SLICES];   /* ring: slice number n at n % FL_SHADOW_SLICES */
+    uint64_t slice_count;                              /* ever; ids on the wire are number + 1 */
+    struct fl_shadow_slice longest[FL_SHADOW_LONGEST]; /* of those that left the ring, by id; shape: longest_count */
+    uint32_t longest_count;
+    struct fl_shadow_hold holds[FL_SHADOW_HOLDS]; /* shape: hold_count; ids on the wire are index + 1 */
+    uint32_t hold_count;
+
+    struct fl_shadow_lock_wait *lock_waits; /* shape: lock_wait_count of FL_LOCK_WAITS; ids are index + 1 */
+    uint32_t lock_wait_count;
+
+    /* Who had each thread when, long or short. Collected by the refreshes for which it was asked. */
+    bool timeline_wanted;                /* by the next refresh */
+    struct fl_shadow_timeline *timeline; /* ring: slice number n at n % FL_SHADOW_TIMELINE; NULL before it was asked for
+                                          */
+    uint64_t timeline_count;             /* ever */
+    uint64_t lost_timeline;              /* overwritten before they were read */
+    struct fl_shadow_timeline_seen *timeline_seen; /* by thread index */
 
     struct fl_shadow_history **history; /* by thread index, NULL where there is none; shape: thread_count */
 
     /* The shadow's own. */
     struct fl_watch *watch;
-    struct fl_thread_view *views; /* by thread index */
-    fl_ticks *own;                /* by thread index: sum of raw_own of its nodes */
-    uint32_t *told;               /* by thread index: the node that was current, itself; 0: none */
-    uint64_t *folds;              /* by thread index: trees that were folded by now (own_tree.h) */
-    int place;                    /* among the session's readers (readers.h) */
-    bool inside;                  /* in a look */
-    uint64_t taken_again;         /* looks that did not add up and were taken again */
+    struct fl_lock_watch *lock_watch; /* NULL: somebody else looks, or nobody */
+    struct fl_thread_view *views;     /* by thread index */
+    fl_ticks *own;                    /* by thread index: sum of raw_own of its nodes */
+    uint64_t *calls;                  /* by thread index: sum of calls of its nodes */
+    uint32_t *told;                   /* by thread index: the node that was current, itself; 0: none */
+    uint64_t *folds;                  /* by thread index: trees that were folded by now (own_tree.h) */
+    int place;                        /* among the session's readers (readers.h) */
+    bool inside;                      /* in a look */
+    uint64_t taken_again;             /* looks that did not add up and were taken again */
     uint32_t group_room;
-    uint64_t *slices_read;    /* by thread index: how many slices were taken */
-    bool dirty, slices_dirty; /* something changed in this refresh; a slice came since the last */
+    struct fl_shadow_slices_seen *slices_seen; /* by thread index */
+    bool dirty, slices_dirty;                  /* something changed in this refresh; a slice came since the last */
 };
 
 /* Returns 0, FL_ENOMEM, or FL_ELIMIT where FL_READERS_MAX shadows exist. The session must outlive the shadow. */
 int fl_shadow_create(struct fl_session *session, struct fl_shadow **shadow);
 void fl_shadow_destroy(struct fl_shadow *shadow);
+
+/* From here on this shadow's looks ask who waits for the global lock; at most one shadow of a session does so, since
+ * the sums are the session's. 0 or FL_ENOMEM. */
+int fl_shadow_watch_lock(struct fl_shadow *shadow);
 
 /*
  * Reads everything. The own times of a thread's nodes, with what is open, add up to its wall time within the time that

@@ -34,6 +34,7 @@ static void tell(struct fl_shadow *shadow, fl_node_id id, bool is_own, uint64_t 
     }
     if (!is_own) {
         struct fl_shadow_sums *sums = &shadow->groups[row->group].sums;
+        shadow->calls[fl_node_chunk_of(node_of(shadow, id))->thread] += calls - row->calls;
         sums->cpu += cpu - row->cpu;
         sums->blocked += blocked - row->blocked;
         sums->idle += idle - row->idle;

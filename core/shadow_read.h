@@ -70,13 +70,16 @@ static inline void fl__shadow_exit(struct fl_shadow *shadow, bool entered)
     shadow->inside = false;
 }
 
+/* shadow_timeline.c */
+void fl__shadow_timeline(struct fl_shadow *shadow, uint64_t version);
+
+/* shadow_lock.c */
+void fl__shadow_lock_waits(struct fl_shadow *shadow, uint64_t version);
+
 /* shadow_tasks.c */
 /* Reads the thread again into views[index], the nodes that it left meanwhile, the one that is current, and its row with
  * the open interval up to `now`. False: more was folded meanwhile than can be followed. */
 bool fl__shadow_thread_row(struct fl_shadow *shadow, uint32_t index, fl_ticks now, uint64_t version);
 void fl__shadow_tasks(struct fl_shadow *shadow, fl_ticks now, uint64_t version);
 void fl__shadow_groups(struct fl_shadow *shadow, uint64_t version);
-void fl__shadow_add_slice(struct fl_shadow *shadow, const struct fl_thread *thread, const struct fl_slice *slice,
-                          fl_node_id node);
-
 #endif

@@ -1,5 +1,7 @@
 #include "error.h"
+#include "lock_waits.h"
 #include "shadow_read.h"
+#include "watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +37,7 @@ int fl__shadow_reserve(struct fl_shadow *shadow)
     GROW(shadow->own, shadow->thread_count, threads);
     GROW(shadow->told, shadow->thread_count, threads);
     GROW(shadow->folds, shadow->thread_count, threads);
+    GROW(shadow->calls, shadow->thread_count, threads);
     GROW(shadow->history, shadow->thread_count, threads);
     shadow->thread_count = threads;
     GROW(shadow->nodes, shadow->node_count, chunks << FL_NODE_BITS);
@@ -54,6 +57,25 @@ int fl__shadow_reserve_group(struct fl_shadow *shadow, uint32_t group)
     GROW(shadow->groups, shadow->group_room, room);
     shadow->group_room = room;
     return 0;
+}
+
+/*
+ * What flamelet took of this thread up to now: its events times what one costs. Calls are counted by slot; of a slot
+ * that threads had before this one, its share by time.
+ */
+static uint64_t cost_of(const struct fl_shadow *shadow, uint32_t index, const struct fl_thread_view *view)
+{
+    const struct fl_thread *thread = fl__shadow_thread(shadow, index);
+    const struct fl_timeline *timeline = atomic_load_explicit(&thread->timeline, memory_order_acquire);
+    double calls = (double)(shadow->calls[index] + atomic_load_explicit(&thread->resumes, memory_order_relaxed));
+    /* The first row is none of a switch. */
+    double switches = timeline ? (double)atomic_load_explicit(&timeline->written, memory_order_relaxed) - 1 : 0;
+    double ps = calls * atomic_load_explicit(&shadow->session->call_cost, memory_order_relaxed) +
+                switches * atomic_load_explicit(&shadow->session->switch_cost, memory_order_relaxed);
+    fl_ticks here = view->since - view->begin;
+    if (view->nodes_own > here)
+        ps *= (double)here / (double)view->nodes_own;
+    return (uint64_t)(ps / 1e3);
 }
 
 /* The second look at a thread, and the nodes that it changes. False as fl__shadow_thread_row(). */
@@ -107,12 +129,16 @@ bool fl__shadow_thread_row(struct fl_shadow *shadow, uint32_t index, fl_ticks no
         .blocked = fl_ticks_to_ns(view->blocked + open.blocked),
         .idle = fl_ticks_to_ns(view->idle + open.idle),
     };
+    row.cost = cost_of(shadow, index, view);
+    row.gil_wait = lives && fl_lock_watch_waits(shadow->lock_watch, index, &row.gil_holder);
     uint64_t wall = fl_ticks_to_ns((lives ? now : view->end) - view->begin);
     row.cpu = wall > row.blocked + row.idle ? wall - row.blocked - row.idle : 0;
     if (lives) {
         row.slice_blocked = fl_ticks_to_ns(view->slice_blocked + open.blocked);
         row.slice_idle = fl_ticks_to_ns(view->slice_idle + open.idle);
         uint64_t slice = fl_ticks_to_ns(now - view->slice);
+        fl_node_id place = fl_watch_node(shadow->watch, index, view->slice);
+        row.slice_node = fl__shadow_know_node(shadow, place, version) ? place : row.node;
         row.slice_cpu = slice > row.slice_blocked + row.slice_idle ? slice - row.slice_blocked - row.slice_idle : 0;
     }
 
@@ -278,26 +304,4 @@ void fl__shadow_groups(struct fl_shadow *shadow, uint64_t version)
         shadow->dirty = true;
     }
     shadow->group_count = count;
-}
-
-void fl__shadow_add_slice(struct fl_shadow *shadow, const struct fl_thread *thread, const struct fl_slice *slice,
-                          fl_node_id node)
-{
-    uint64_t blocked = fl_ticks_to_ns(slice->blocked), idle = fl_ticks_to_ns(slice->idle);
-    uint64_t whole = fl_ticks_to_ns(slice->end - slice->begin);
-    shadow->slices[shadow->slice_count % FL_SHADOW_SLICES] = (struct fl_shadow_slice){
-        .added = shadow->version + 1,
-        .id = (uint32_t)(shadow->slice_count + 1),
-        .thread = atomic_load_explicit(&thread->id, memory_order_acquire),
-        .task = slice->task,
-        .group = slice->group,
-        .node = node,
-        .begin = fl_ticks_to_ns(slice->begin),
-        .end = fl_ticks_to_ns(slice->end),
-        .cpu = whole > blocked + idle ? whole - blocked - idle : 0,
-        .blocked = blocked,
-        .idle = idle,
-    };
-    shadow->slice_count++;
-    shadow->slices_dirty = true;
 }

@@ -246,7 +246,10 @@ void fl_task_set_hub(struct fl_thread *thread, struct fl_task *task)
     fl__write_begin(&task->version);
     atomic_store_explicit(&task->hub, 1, memory_order_release);
     fl__write_end(&task->version);
-    atomic_store_explicit(&thread->hub, atomic_load_explicit(&task->id, memory_order_relaxed), memory_order_release);
+    uint32_t id = atomic_load_explicit(&task->id, memory_order_relaxed);
+    if (atomic_load_explicit(&thread->hub, memory_order_relaxed) != id)
+        thread->hub_since = atomic_load_explicit(&thread->since, memory_order_relaxed);
+    atomic_store_explicit(&thread->hub, id, memory_order_release);
 }
 
 void fl_task_set_poll(struct fl_thread *thread, struct fl_task *task, const struct fl_node *poll)
@@ -286,6 +289,7 @@ static void destroy(struct fl_thread *thread)
 {
     fl_node_maker_fini(&thread->maker);
     fl__own_trees_fini(&thread->own_trees);
+    free(atomic_load(&thread->timeline));
     free(thread);
 }
 
@@ -341,6 +345,8 @@ static void begin(struct fl_thread *thread, uint32_t tid, uint32_t name, fl_tick
     thread->overflow = 0;
     thread->below = 0;
     thread->longest_interval = 0;
+    fl_slices_begin(&thread->slices);
+    fl__timeline_begin(thread, now);
 }
 
 /* Owner: its first task is current from the beginning. */

@@ -32,6 +32,7 @@
 #include "node.h"
 #include "slice.h"
 #include "task.h"
+#include "timeline.h"
 
 struct fl_session;
 
@@ -62,6 +63,7 @@ struct fl_thread {
     _Atomic uint64_t excluded_cpu; /* CPU time while stopped that sync_cpu does not know of yet; ns */
     fl_ticks longest_interval;     /* owner: of this slice, where no event came in between */
     struct fl_node *longest_node;  /* owner: and where that was */
+    fl_ticks hub_since;            /* owner: trace time at which the thread was known to have a hub */
 
     /* Identity. Changes only when an ended thread's slot is taken over, inside the version. */
     _Atomic uint32_t id;         /* counts up from 1 */
@@ -74,9 +76,11 @@ struct fl_thread {
 
     /* Counts of what was shed; see session.h. */
     _Atomic uint64_t lost_events, lost_tasks, unmatched, displaced;
+    _Atomic uint64_t resumes; /* generators and coroutines that went on: events that are in no node's calls */
 
     struct fl_slices slices;
     struct fl_own_trees own_trees;
+    _Atomic(struct fl_timeline *) timeline; /* NULL until the first switch */
 
     /* Owner only. */
     struct fl_node_maker maker;

@@ -79,18 +79,37 @@ void fl_watch_look(struct fl_watch *watch)
     }
 }
 
-static fl_node_id parent_of(const struct fl_watch *watch, fl_node_id id)
+static fl_node_id parent_of(struct fl_session *session, fl_node_id id)
 {
-    const struct fl_node *node = fl_table_row(&watch->session->nodes, id);
+    const struct fl_node *node = fl_table_row(&session->nodes, id);
     return node ? fl_node_parent(node) : 0;
 }
 
 /* Is `id` below `ancestor`, or itself? Ids shrink on the way up. */
-static bool is_under(const struct fl_watch *watch, fl_node_id id, fl_node_id ancestor)
+static bool is_under(struct fl_session *session, fl_node_id id, fl_node_id ancestor)
 {
     while (id > ancestor)
-        id = parent_of(watch, id);
+        id = parent_of(session, id);
     return id == ancestor;
+}
+
+fl_node_id fl_deepest_of_most(struct fl_session *session, const fl_node_id *nodes, uint32_t count)
+{
+    /* Going up from any of the nodes, the first that holds enough is the deepest on that path; of two such nodes one
+     * lies under the other or they share less than all looks, so the largest id is the deeper one. */
+    fl_node_id best = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        for (fl_node_id id = nodes[i]; id > best; id = parent_of(session, id)) {
+            uint32_t under = 0;
+            for (uint32_t j = 0; j < count; j++)
+                under += is_under(session, nodes[j], id);
+            if (under * 10 >= count * 6) {
+                best = id;
+                break;
+            }
+        }
+    }
+    return best;
 }
 
 fl_node_id fl_watch_node(const struct fl_watch *watch, uint32_t index, fl_ticks begin)
@@ -102,19 +121,5 @@ fl_node_id fl_watch_node(const struct fl_watch *watch, uint32_t index, fl_ticks 
             looks = &watched->looks[i];
     if (!looks || looks->count < ENOUGH)
         return 0;
-    /* Going up from any of the nodes, the first that holds enough is the deepest on that path; of two such nodes one
-     * lies under the other or they share less than all looks, so the largest id is the deeper one. */
-    fl_node_id best = 0;
-    for (uint32_t i = 0; i < looks->count; i++) {
-        for (fl_node_id id = looks->nodes[i]; id > best; id = parent_of(watch, id)) {
-            uint32_t under = 0;
-            for (uint32_t j = 0; j < looks->count; j++)
-                under += is_under(watch, looks->nodes[j], id);
-            if (under * 10 >= looks->count * 6) {
-                best = id;
-                break;
-            }
-        }
-    }
-    return best;
+    return fl_deepest_of_most(watch->session, looks->nodes, looks->count);
 }

@@ -21,6 +21,9 @@ void fl_watch_destroy(struct fl_watch *watch);
 /* Looks at each thread once. */
 void fl_watch_look(struct fl_watch *watch);
 
+/* Of `nodes` (shape: count) the deepest node under which at least 60 % of them lie; 0: there is none. */
+fl_node_id fl_deepest_of_most(struct fl_session *session, const fl_node_id *nodes, uint32_t count);
+
 /* The deepest node under which at least 60 % of what was seen in the slice of thread `index` that began at `begin`
  * lies; 0 when that slice was not seen often enough (3 looks). */
 fl_node_id fl_watch_node(const struct fl_watch *watch, uint32_t index, fl_ticks begin);

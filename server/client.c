@@ -249,6 +249,8 @@ static void begin_queued(struct fl_client *client)
 
 static void begin_update(struct fl_client *client, struct fl_service *service, uint64_t now)
 {
+    if (client->selection.sections & FL_SECTION_TIMELINE)
+        service->shadow->timeline_wanted = true;
     fl_service_refresh(service, now, false);
     client->update_due = false;
     client->due = next_due(now, client->period);

@@ -6,7 +6,7 @@
 static bool same_cursor(const struct fl_cursor *a, const struct fl_cursor *b)
 {
     return a->version == b->version && a->now == b->now && a->state == b->state && a->strings == b->strings &&
-           a->functions == b->functions && a->slices == b->slices;
+           a->functions == b->functions && a->slices == b->slices && a->timeline == b->timeline;
 }
 
 static bool same_selection(const struct fl_selection *a, const struct fl_selection *b)

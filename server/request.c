@@ -80,8 +80,9 @@ static bool read_what(const json_t *what, unsigned *sections, struct fl_refusal 
     } known[] = {{"threads", FL_SECTION_THREADS},
                  {"tasks", FL_SECTION_TASKS},
                  {"tree", FL_SECTION_TREE},
-                 {"slices", FL_SECTION_SLICES}};
-    static const char expected[] = "an array of \"threads\", \"tasks\", \"tree\", \"slices\"";
+                 {"slices", FL_SECTION_SLICES},
+                 {"timeline", FL_SECTION_TIMELINE}};
+    static const char expected[] = "an array of \"threads\", \"tasks\", \"tree\", \"slices\", \"timeline\"";
 
     *sections = FL_SECTION_ALL;
     if (!what)

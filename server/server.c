@@ -260,7 +260,8 @@ static int fill_in(struct fl_server *server, const struct fl_server_options *opt
     } else if (fl_token_make(server->service.token) != 0) {
         return FL_ESYSTEM;
     }
-    return fl_shadow_create(session, &server->service.shadow);
+    int error = fl_shadow_create(session, &server->service.shadow);
+    return error != 0 ? error : fl_shadow_watch_lock(server->service.shadow);
 }
 
 /* Opens the port and gives it to the library. */

@@ -50,10 +50,14 @@ static const struct fl_column thread_upd[] = {
     FL_COLUMN_OF(struct fl_shadow_thread, "slice_cpu", slice_cpu),
     FL_COLUMN_OF(struct fl_shadow_thread, "slice_blocked", slice_blocked),
     FL_COLUMN_OF(struct fl_shadow_thread, "slice_idle", slice_idle),
+    FL_COLUMN_OF(struct fl_shadow_thread, "slice_node", slice_node),
     FL_COLUMN_OF(struct fl_shadow_thread, "cpu", cpu),
     FL_COLUMN_OF(struct fl_shadow_thread, "blocked", blocked),
     FL_COLUMN_OF(struct fl_shadow_thread, "idle", idle),
     FL_COLUMN_OF(struct fl_shadow_thread, "end", end),
+    FL_COLUMN_OF(struct fl_shadow_thread, "cost", cost),
+    FL_COLUMN_OF(struct fl_shadow_thread, "gil_wait", gil_wait),
+    FL_COLUMN_OF(struct fl_shadow_thread, "gil_holder", gil_holder),
 };
 
 static const struct fl_column task_add[] = {
@@ -94,6 +98,7 @@ static const struct fl_column node_upd[] = {
     FL_COLUMN_OF(struct fl_shadow_node, "blocked", blocked),
     FL_COLUMN_OF(struct fl_shadow_node, "idle", idle),
     FL_COLUMN_OF(struct fl_shadow_node, "waited", waited),
+    FL_COLUMN_OF(struct fl_shadow_node, "seeded", seeded),
 };
 
 static const struct fl_column slice_add[] = {
@@ -107,6 +112,45 @@ static const struct fl_column slice_add[] = {
     FL_COLUMN_OF(struct fl_shadow_slice, "cpu", cpu),
     FL_COLUMN_OF(struct fl_shadow_slice, "blocked", blocked),
     FL_COLUMN_OF(struct fl_shadow_slice, "idle", idle),
+    FL_COLUMN_OF(struct fl_shadow_slice, "gil", gil),
+    FL_COLUMN_OF(struct fl_shadow_slice, "gil_holder", gil_holder),
+    FL_COLUMN_OF(struct fl_shadow_slice, "gil_node", gil_node),
+};
+
+static const struct fl_column hold_add[] = {
+    FL_COLUMN_OF_ID,
+    FL_COLUMN_OF(struct fl_shadow_hold, "thread", thread),
+    FL_COLUMN_OF(struct fl_shadow_hold, "function", function),
+};
+
+static const struct fl_column hold_upd[] = {
+    FL_COLUMN_OF_ID,
+    FL_COLUMN_OF(struct fl_shadow_hold, "count", count),
+    FL_COLUMN_OF(struct fl_shadow_hold, "cpu", cpu),
+    FL_COLUMN_OF(struct fl_shadow_hold, "blocked", blocked),
+    FL_COLUMN_OF(struct fl_shadow_hold, "longest", longest),
+};
+
+static const struct fl_column gil_add[] = {
+    FL_COLUMN_OF_ID,
+    FL_COLUMN_OF(struct fl_shadow_lock_wait, "thread", thread),
+    FL_COLUMN_OF(struct fl_shadow_lock_wait, "task", task),
+    FL_COLUMN_OF(struct fl_shadow_lock_wait, "holder", holder),
+};
+
+static const struct fl_column gil_upd[] = {
+    FL_COLUMN_OF_ID,
+    FL_COLUMN_OF(struct fl_shadow_lock_wait, "node", node),
+    FL_COLUMN_OF(struct fl_shadow_lock_wait, "holder_node", holder_node),
+    FL_COLUMN_OF(struct fl_shadow_lock_wait, "looks", looks),
+    FL_COLUMN_OF(struct fl_shadow_lock_wait, "waited", waited),
+};
+
+static const struct fl_column timeline_add[] = {
+    FL_COLUMN_OF(struct fl_shadow_timeline, "thread", thread),   FL_COLUMN_OF(struct fl_shadow_timeline, "task", task),
+    FL_COLUMN_OF(struct fl_shadow_timeline, "group", group),     FL_COLUMN_OF(struct fl_shadow_timeline, "node", node),
+    FL_COLUMN_OF(struct fl_shadow_timeline, "begin", begin),     FL_COLUMN_OF(struct fl_shadow_timeline, "end", end),
+    FL_COLUMN_OF(struct fl_shadow_timeline, "blocked", blocked), FL_COLUMN_OF(struct fl_shadow_timeline, "idle", idle),
 };
 
 /* One update while it is written. */
@@ -257,11 +301,54 @@ static void write_slices(struct update *u, uint64_t first)
     uint64_t kept = shadow->slice_count > FL_SHADOW_SLICES ? shadow->slice_count - FL_SHADOW_SLICES : 0;
 
     begin_section(u);
+    for (uint32_t i = 0; i < shadow->longest_count; i++)
+        if (shadow->longest[i].id > first)
+            fl_picks_add(&u->add, shadow->longest[i].id, &shadow->longest[i]);
     for (uint64_t i = first > kept ? first : kept; i < shadow->slice_count; i++) {
         const struct fl_shadow_slice *row = &shadow->slices[i % FL_SHADOW_SLICES];
         fl_picks_add(&u->add, row->id, row);
     }
     end_section(u, "slices", slice_add, COUNT(slice_add), NULL, 0, NULL);
+}
+
+static void write_holds(struct update *u)
+{
+    begin_section(u);
+    for (uint32_t i = 0; i < u->shadow->hold_count; i++) {
+        const struct fl_shadow_hold *row = &u->shadow->holds[i];
+        pick(u, row->added, row->changed, false, i + 1, row);
+    }
+    end_section(u, "holds", hold_add, COUNT(hold_add), hold_upd, COUNT(hold_upd), NULL);
+}
+
+static void write_lock_waits(struct update *u)
+{
+    begin_section(u);
+    for (uint32_t i = 0; i < u->shadow->lock_wait_count; i++) {
+        const struct fl_shadow_lock_wait *row = &u->shadow->lock_waits[i];
+        pick(u, row->added, row->changed, false, i + 1, row);
+    }
+    end_section(u, "gil", gil_add, COUNT(gil_add), gil_upd, COUNT(gil_upd), NULL);
+}
+
+static void write_timeline(struct update *u, uint64_t first)
+{
+    const struct fl_shadow *shadow = u->shadow;
+    uint64_t kept = shadow->timeline_count > FL_SHADOW_TIMELINE ? shadow->timeline_count - FL_SHADOW_TIMELINE : 0;
+
+    if (first < kept)
+        first = kept;
+    begin_section(u);
+    for (uint64_t i = first; i < shadow->timeline_count; i++)
+        fl_picks_add(&u->add, 0, &shadow->timeline[i % FL_SHADOW_TIMELINE]);
+    if (u->add.bytes.failed)
+        u->out->failed = true;
+    if (fl_picks_count(&u->add) == 0)
+        return;
+    fl__wire_open(u->out, "timeline");
+    fl_json_unsigned_field(u->out, "first", first);
+    fl_columns_write(u->out, "add", timeline_add, COUNT(timeline_add), &u->add);
+    fl_buffer_add(u->out, "}", 1);
 }
 
 bool fl_wire_is_news(const struct fl_shadow *shadow, const struct fl_cursor *cursor)
@@ -293,8 +380,13 @@ void fl_wire_update(const struct fl_shadow *shadow, const struct fl_cursor *curs
         write_tasks(&u);
     if (sections & FL_SECTION_TREE)
         write_nodes(&u);
-    if (sections & FL_SECTION_SLICES)
+    if (sections & FL_SECTION_SLICES) {
         write_slices(&u, from.slices);
+        write_holds(&u);
+        write_lock_waits(&u);
+    }
+    if (sections & FL_SECTION_TIMELINE)
+        write_timeline(&u, from.timeline);
     if (sections & FL_SECTION_THREADS && from.version == 0)
         fl__wire_history(shadow, out);
 
@@ -307,5 +399,6 @@ void fl_wire_update(const struct fl_shadow *shadow, const struct fl_cursor *curs
                                .state = shadow->state,
                                .strings = shadow->strings,
                                .functions = shadow->functions,
-                               .slices = shadow->slice_count};
+                               .slices = shadow->slice_count,
+                               .timeline = shadow->timeline_count};
 }

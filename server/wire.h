@@ -23,8 +23,9 @@ enum fl_section {
     FL_SECTION_THREADS = 1, /* with history */
     FL_SECTION_TASKS = 2,
     FL_SECTION_TREE = 4,
-    FL_SECTION_SLICES = 8,
+    FL_SECTION_SLICES = 8, /* with holds and gil */
     FL_SECTION_ALL = 15,
+    FL_SECTION_TIMELINE = 16, /* only for those who ask */
 };
 
 /* What a reader wants to be told. */
@@ -40,6 +41,7 @@ struct fl_cursor {
     enum fl_session_state state;
     uint32_t strings, functions; /* as in the shadow */
     uint64_t slices;             /* slices that were told or skipped */
+    uint64_t timeline;           /* likewise of the timeline */
 };
 
 /* The watched program, as `initialize` tells it. Texts: any bytes, NUL terminated, borrowed. */

@@ -12,6 +12,7 @@ static void write_lost(const struct fl_shadow *shadow, struct fl_buffer *out)
     fl_json_unsigned_field(out, "slices", shadow->lost_slices);
     fl_json_unsigned_field(out, "strings", shadow->lost.strings);
     fl_json_unsigned_field(out, "threads", shadow->lost.threads);
+    fl_json_unsigned_field(out, "timeline", shadow->lost_timeline);
     fl_buffer_add(out, "}", 1);
 }
 
@@ -34,6 +35,10 @@ void fl__wire_status(const struct fl_shadow *shadow, struct fl_buffer *out)
     fl_buffer_text(out, fl_cpu_clock_name());
     fl_buffer_add(out, "\"", 1);
     fl_json_unsigned_field(out, "reading", fl_cpu_clock_reading_ns());
+    fl__wire_open(out, "cost");
+    fl_json_unsigned_field(out, "call", (atomic_load(&shadow->session->call_cost) + 500) / 1000);
+    fl_json_unsigned_field(out, "switch", (atomic_load(&shadow->session->switch_cost) + 500) / 1000);
+    fl_buffer_add(out, "}", 1);
     fl_json_key(out, "switches");
     fl_buffer_text(out, switches ? "true" : "false");
     fl_json_unsigned_field(out, "nodes", shadow->nodes_alive);

@@ -115,6 +115,23 @@ static void begin_slice(struct naive *naive, struct naive_thread *thread, struct
     task->tree->switches++;
 }
 
+static bool is_under(const struct naive_node *node, const struct naive_node *ancestor)
+{
+    for (; node; node = node->parent)
+        if (node == ancestor)
+            return true;
+    return false;
+}
+
+/* The deepest node that both are in; `at` where they are in different trees. */
+static const struct naive_node *common(const struct naive_node *node, const struct naive_node *at)
+{
+    for (const struct naive_node *both = node; both; both = both->parent)
+        if (is_under(at, both))
+            return both;
+    return at;
+}
+
 static void end_slice(struct naive *naive, struct naive_thread *thread)
 {
     struct naive_task *task = thread->current;
@@ -133,12 +150,16 @@ static void end_slice(struct naive *naive, struct naive_thread *thread)
         return;
     const struct naive_node *at = thread->longest_node;
     bool longest_in_poll = task->hub && at->parent && !at->parent->parent;
-    bool sure = thread->longest_interval >= busy / 2 && !longest_in_poll;
+    bool known = thread->longest_interval > 0 && !longest_in_poll;
+    bool sure = known && thread->longest_interval >= busy / 2;
+    const struct naive_node *here = naive_node_of(task);
     thread->slices++;
     thread->last_slice = (struct naive_slice){.task = task->id,
                                               .entry = task->tree->entry,
                                               .sure = sure,
-                                              .node = sure ? at : naive_node_of(task),
+                                              .node = sure    ? at
+                                                      : known ? common(at, here)
+                                                              : here,
                                               .begin = thread->slice,
                                               .end = naive->now,
                                               .blocked = blocked,

@@ -9,6 +9,8 @@ target_link_libraries(live_core PUBLIC flcore PkgConfig::CMOCKA)
 # With scripted clocks.
 fl_c_test(test_wire_json flwire)
 fl_c_test(test_wire wire_reader core_script)
+fl_c_test(test_timeline wire_reader core_script)
+fl_c_test(test_lock_waits wire_reader core_script)
 fl_c_test(test_wire_vectors wire_reader flcore_fake)
 target_compile_definitions(test_wire_vectors PRIVATE FL_VECTORS="${PROJECT_SOURCE_DIR}/tests/vectors")
 fl_c_test(test_server_auth flwire)

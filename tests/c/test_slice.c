@@ -1,6 +1,8 @@
 /* Long slices: which are told, where most of each was spent, and the ring that holds them. */
 #include "core_script.h"
 
+#include <stdio.h>
+
 static void assert_rows(struct fl_slices *slices, uint64_t from, uint64_t to_number)
 {
     struct fl_slice slice;
@@ -10,6 +12,10 @@ static void assert_rows(struct fl_slices *slices, uint64_t from, uint64_t to_num
         assert_int_equal(slice.group, i + 1);
         assert_int_equal(slice.node, i + 2);
         assert_int_equal(slice.sure, i % 2);
+        assert_int_equal(slice.number, i);
+        assert_int_equal(slice.function, i + 7);
+        assert_int_equal(slice.thread, i + 8);
+        assert_int_equal(slice.of_hub, i % 3 == 0);
         assert_int_equal(slice.begin, i + 3);
         assert_int_equal(slice.end, i + 4);
         assert_int_equal(slice.blocked, i + 5);
@@ -29,6 +35,9 @@ static void test_the_ring_keeps_the_newest(void **state)
                                                   .group = i + 1,
                                                   .node = i + 2,
                                                   .sure = i % 2,
+                                                  .function = i + 7,
+                                                  .thread = i + 8,
+                                                  .of_hub = i % 3 == 0,
                                                   .begin = i + 3,
                                                   .end = i + 4,
                                                   .blocked = i + 5,
@@ -287,6 +296,176 @@ static void test_looks_belong_to_their_slice(void **state)
     assert_node_is(script.shadow->slices[1].node, "job", "job/step");
 }
 
+static void slice_of(uint64_t ns, const char *name, struct fl_task *to_task)
+{
+    call(name), busy(ns), ret(name), to(to_task);
+}
+
+/* GIVEN a record in the middle of more slices than any ring holds, THEN it is never lost, whoever looks when. */
+static void test_the_longest_are_kept(void **state)
+{
+    (void)state;
+    script_begin(&(struct fl_session_options){.threshold_ns = 10});
+    struct fl_task *a = current_task(), *b = spawn();
+    call("a");
+    for (uint32_t i = 0; i < 1000; i++) {
+        /* Each 20th is a long one, longer than those before it. */
+        slice_of(i % 20 == 7 ? 1000 + i : 10, "work", b);
+        slice_of(10, "other", a);
+    }
+    struct fl_slices_kept kept;
+    fl_slices_read_kept(&script.thread->slices, &kept);
+    assert_int_equal(kept.counted, 2000);
+    assert_int_equal(kept.longest_count, FL_LONGEST);
+    for (uint32_t i = 0; i < FL_LONGEST; i++) {
+        const struct fl_slice *slice = &kept.longest[i];
+        uint32_t nth = 50 - FL_LONGEST + i;
+        assert_int_equal(slice->end - slice->begin, 1000 + 20 * nth + 7);
+        assert_int_equal(slice->number, 2 * (20 * nth + 7));
+    }
+    /* Somebody who looks for the first time is told of the longest and the newest, in order. */
+    look();
+    uint32_t longest_in_ring = 0;
+    for (uint32_t i = 0; i < FL_LONGEST; i++)
+        longest_in_ring += kept.longest[i].number > 2000 - FL_SLICES;
+    assert_int_equal(script.shadow->slice_count, FL_LONGEST - longest_in_ring + FL_SLICES - 1);
+    assert_int_equal(script.shadow->lost_slices, 2000 - script.shadow->slice_count);
+    for (uint32_t i = 1; i < script.shadow->slice_count; i++)
+        assert_true(script.shadow->slices[i].begin > script.shadow->slices[i - 1].begin);
+}
+
+/* GIVEN slices that leave the shadow's ring, THEN the longest of them stay, in the order of their ids. */
+static void test_the_shadow_keeps_the_longest(void **state)
+{
+    (void)state;
+    script_begin(&(struct fl_session_options){.threshold_ns = 10});
+    struct fl_task *a = current_task(), *b = spawn();
+    for (uint32_t i = 0; i < 1000; i++) {
+        slice_of(i % 10 == 3 ? 5000 - i : 10, "work", i % 2 ? a : b);
+        if (i % 10 == 0)
+            fl_shadow_watch(script.shadow);
+    }
+    look();
+    const struct fl_shadow *shadow = script.shadow;
+    assert_int_equal(shadow->slice_count, 1000);
+    assert_int_equal(shadow->longest_count, FL_SHADOW_LONGEST);
+    for (uint32_t i = 0; i < FL_SHADOW_LONGEST; i++) {
+        assert_int_equal(shadow->longest[i].id, 10 * i + 4);
+        assert_int_equal(shadow->longest[i].cpu, 5000 - (10 * i + 3));
+    }
+}
+
+static const struct fl_shadow_hold *hold(const char *name)
+{
+    for (uint32_t i = 0; i < script.shadow->hold_count; i++)
+        if (script.shadow->holds[i].function == function(name))
+            return &script.shadow->holds[i];
+    return NULL;
+}
+
+static void assert_hold(const char *name, uint64_t count, uint64_t cpu, uint64_t blocked, uint64_t longest)
+{
+    const struct fl_shadow_hold *row = hold(name);
+    assert_non_null(row);
+    assert_int_equal(row->count, count);
+    assert_int_equal(row->cpu, cpu);
+    assert_int_equal(row->blocked, blocked);
+    assert_int_equal(row->longest, longest);
+    assert_int_equal(row->thread, 1);
+}
+
+/* GIVEN a hub, THEN each function's long slices are summed, from the moment at which there was a hub, exactly, also for
+ * those who come later than the rings remember. */
+static void test_sums_by_function(void **state)
+{
+    (void)state;
+    script_begin(&(struct fl_session_options){.threshold_ns = 100});
+    struct fl_task *main_task = current_task(), *hub = spawn(), *worker = spawn();
+    call("import"), busy(5000);
+    fl_task_set_hub(script.thread, hub);
+    to(hub), call("run"), to(worker);
+    for (uint32_t i = 0; i < 500; i++) {
+        call("job"), call("query"), off(110 + i), ret("query"), busy(20), ret("job");
+        to(hub), off(10000), to(worker);
+        call("job"), call("render"), busy(200), ret("render"), ret("job");
+        to(hub), off(10000), to(worker);
+        call("job"), busy(90), ret("job");
+        to(hub), to(worker);
+    }
+    look();
+    assert_hold("query", 500, 500 * 20, 500 * 110 + 499 * 500 / 2, 110 + 499 + 20);
+    assert_hold("render", 500, 500 * 200, 0, 200);
+    assert_null(hold("import"));
+    assert_null(hold("job"));
+    assert_null(hold("run"));
+    /* What comes now is added once. */
+    call("job"), call("query"), off(1000), ret("query"), ret("job"), to(main_task);
+    look();
+    assert_hold("query", 501, 500 * 20, 500 * 110 + 499 * 500 / 2 + 1000, 1000);
+    look();
+    assert_hold("query", 501, 500 * 20, 500 * 110 + 499 * 500 / 2 + 1000, 1000);
+}
+
+/* GIVEN more functions than have a place of their own, THEN the rest is summed together. */
+static void test_sums_of_many_functions(void **state)
+{
+    (void)state;
+    script_begin(&(struct fl_session_options){.threshold_ns = 10});
+    struct fl_task *hub = current_task(), *worker = spawn();
+    fl_task_set_hub(script.thread, hub);
+    call("run"), busy(1), to(worker), call("job");
+    enum { MANY = 200 };
+    static char names[MANY][8];
+    for (uint32_t i = 0; i < MANY; i++) {
+        snprintf(names[i], sizeof names[i], "f%u", i);
+        slice_of(100, names[i], hub);
+        to(worker);
+    }
+    look();
+    uint64_t count = 0, cpu = 0, others = 0;
+    for (uint32_t i = 0; i < script.shadow->hold_count; i++) {
+        const struct fl_shadow_hold *row = &script.shadow->holds[i];
+        count += row->count;
+        cpu += row->cpu;
+        others += row->function == 0 ? row->count : 0;
+    }
+    assert_int_equal(count, MANY);
+    assert_int_equal(cpu, MANY * 100);
+    assert_int_equal(others, MANY - (FL_HOLDS - FL_HOLDS / 8));
+}
+
+/* GIVEN a slice of many small calls that ends in a deep call, THEN not that one is blamed, but what was there all the
+ * time. */
+static void test_the_call_that_switches_is_not_blamed(void **state)
+{
+    (void)state;
+    script_begin(&(struct fl_session_options){.threshold_ns = 100});
+    struct fl_task *hub = current_task(), *worker = spawn();
+    fl_task_set_hub(script.thread, hub);
+    call("run"), busy(1), to(worker), call("job"), call("handle");
+    for (int i = 0; i < 20; i++)
+        call("step"), busy(30), ret("step");
+    call("sleep"), call("wait"), to(hub);
+    look();
+    assert_hold("handle", 1, 600, 0, 600);
+    assert_node_is(script.shadow->slices[0].node, "job", "job/handle");
+}
+
+/* GIVEN a slice that still lasts, THEN the thread's row tells where most of it was spent up to now. */
+static void test_the_place_of_a_slice_that_lasts(void **state)
+{
+    (void)state;
+    script_begin(NULL);
+    call("main"), call("handler");
+    look();
+    assert_int_equal(thread()->slice_node, thread()->node);
+    loop_of_small_calls(20);
+    call("other");
+    look();
+    assert_node_is(thread()->slice_node, "main", "main/handler/loop");
+    assert_node_is(thread()->node, "main", "main/handler/other");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(name, script_end)
@@ -301,6 +480,12 @@ int main(void)
         TEST(test_the_watch_names_the_deepest_node_with_most_of_it),
         TEST(test_too_few_looks_say_nothing),
         TEST(test_looks_belong_to_their_slice),
+        TEST(test_the_longest_are_kept),
+        TEST(test_the_shadow_keeps_the_longest),
+        TEST(test_sums_by_function),
+        TEST(test_sums_of_many_functions),
+        TEST(test_the_call_that_switches_is_not_blamed),
+        TEST(test_the_place_of_a_slice_that_lasts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-static const char *const tables[] = {"groups", "threads", "tasks", "nodes", "slices"};
-enum { TABLES = sizeof tables / sizeof *tables, SLICES_KEPT = 256 };
+static const char *const tables[] = {"groups", "threads", "tasks", "nodes", "slices", "holds", "gil"};
+enum { TABLES = sizeof tables / sizeof *tables, SLICES_KEPT = 256, LONGEST_KEPT = 64 };
 
 const struct fl_selection everything = {.sections = FL_SECTION_ALL};
 
@@ -119,7 +119,24 @@ static void apply_names(json_t *picture, const json_t *body)
     }
 }
 
-/* A whole picture has only the newest slices, so whoever was there before forgets the older ones too. */
+static json_int_t busy(const json_t *row)
+{
+    return json_integer_value(json_object_get(row, "cpu")) + json_integer_value(json_object_get(row, "blocked"));
+}
+
+/* Is this slice, which is not among the newest, one of the longest of those? Of equals the older is. */
+static bool is_among_longest(json_t *slices, const char *key, json_int_t newest)
+{
+    const json_t *row = json_object_get(slices, key);
+    int longer = 0;
+    const char *other;
+    json_t *value;
+    json_object_foreach(slices, other, value) if (atoll(other) <= newest - SLICES_KEPT) longer +=
+        busy(value) > busy(row) || (busy(value) == busy(row) && atoll(other) < atoll(key));
+    return longer < LONGEST_KEPT;
+}
+
+/* A whole picture has only the newest slices and the longest, so whoever was there before forgets the others too. */
 static void keep_newest_slices(json_t *picture)
 {
     json_t *slices = json_object_get(picture, "slices");
@@ -128,8 +145,12 @@ static void keep_newest_slices(json_t *picture)
     json_t *row;
     void *next;
     json_object_foreach(slices, key, row) newest = atoll(key) > newest ? atoll(key) : newest;
-    json_object_foreach_safe(slices, next, key, row) if (atoll(key) <= newest - SLICES_KEPT)
-        json_object_del(slices, key);
+    json_t *gone = json_object();
+    json_object_foreach(slices, key,
+                        row) if (atoll(key) <= newest - SLICES_KEPT && !is_among_longest(slices, key, newest))
+        json_object_set_new(gone, key, json_null());
+    json_object_foreach_safe(gone, next, key, row) json_object_del(slices, key);
+    json_decref(gone);
 }
 
 void picture_apply(json_t *picture, const json_t *body)
