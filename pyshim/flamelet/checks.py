@@ -6,7 +6,7 @@ Unknown fields are ignored, so that a newer peer may say more.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, NoReturn
 
 from .errors import ProtocolError
@@ -73,11 +73,14 @@ def integers(value: object, path: str, most: int = INT64) -> list[int]:
     return column
 
 
-def columns(value: object, path: str, limits: Mapping[str, int]) -> list[list[int]]:
-    """The columns that `limits` names, with the largest value of each: lists of the same length."""
+def columns(value: object, path: str, limits: Mapping[str, int], later: Container[str] = ()) -> list[list[int]]:
+    """The columns that `limits` names, with the largest value of each: lists of the same length. Those of `later` may
+    be missing."""
     table = obj(value, path)
     lists: list[list[int]] = []
     for name, most in limits.items():
+        if name in later and name not in table:
+            continue
         lists.append(integers(table.get(name), f"{path}.{name}", most))
         if len(lists[-1]) != len(lists[0]):
             raise ProtocolError(f"{path}.{name}: expected {len(lists[0])} values, got {len(lists[-1])}")

@@ -111,9 +111,9 @@ def _checked_update(value: object) -> dict[str, Any]:
             continue
         section = obj(body[name], f"body.{name}")
         if "add" in section or not kind.UPD:
-            columns(section.get("add"), f"body.{name}.add", {"id": INT32, **kind.ADD})
+            columns(section.get("add"), f"body.{name}.add", {"id": INT32, **kind.ADD}, kind.LATER)
         if "upd" in section and kind.UPD:
-            columns(section["upd"], f"body.{name}.upd", {"id": INT32, **kind.UPD})
+            columns(section["upd"], f"body.{name}.upd", {"id": INT32, **kind.UPD}, kind.LATER)
         if "del" in section:
             integers(section["del"], f"body.{name}.del", INT32)
     if "history" in body:
@@ -128,9 +128,15 @@ def _check_status(value: object, path: str) -> None:
     boolean(status.get("switches"), f"{path}.switches")
     for name in ("reading", "nodes", "tasks"):
         integer(status.get(name), f"{path}.{name}")
+    if "cost" in status:
+        cost = obj(status["cost"], f"{path}.cost")
+        for name in ("call", "switch"):
+            integer(cost.get(name), f"{path}.cost.{name}")
     lost = obj(status.get("lost"), f"{path}.lost")
     for name in LOST:
         integer(lost.get(name), f"{path}.lost.{name}")
+    if "timeline" in lost:
+        integer(lost["timeline"], f"{path}.lost.timeline")
 
 
 def _check_history(value: object, path: str) -> None:

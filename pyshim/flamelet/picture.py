@@ -10,17 +10,19 @@ from typing import Any, NamedTuple, TypeVar
 
 from .errors import ProtocolError
 from .messages import Update
-from .tables import FUNCTION_COLUMNS, Function, Group, Node, Row, Slice, Task, Thread
+from .tables import FUNCTION_COLUMNS, Function, GilWait, Group, Hold, Node, Row, Slice, Task, Thread
 
 
 class Status(NamedTuple):
-    """See protocol.md. reading: ns."""
+    """See protocol.md. reading, call_cost, switch_cost: ns; a cost of 0 is not known."""
 
     state: str
     clock: str
     reading: int
     switches: bool
     lost: dict[str, int]
+    call_cost: int = 0
+    switch_cost: int = 0
 
 
 class Picture:
@@ -40,6 +42,8 @@ class Picture:
         self.tasks: dict[int, Task] = {}
         self.nodes: dict[int, Node] = {}
         self.slices: dict[int, Slice] = {}
+        self.holds: dict[int, Hold] = {}
+        self.gil: dict[int, GilWait] = {}
 
     def apply(self, update: Update) -> None:
         """ProtocolError where the update does not fit what came before it; the picture is then of no use."""
@@ -50,7 +54,16 @@ class Picture:
             raise ProtocolError(f"body.since: builds on version {body['since']}, but {self.version} came before")
         self.version, self.now = body["version"], body["now"]
         status = body["status"]
-        self.status = Status(*(status[name] for name in Status._fields))
+        cost = status.get("cost", {})
+        self.status = Status(
+            state=status["state"],
+            clock=status["clock"],
+            reading=status["reading"],
+            switches=status["switches"],
+            lost=status["lost"],
+            call_cost=cost.get("call", 0),
+            switch_cost=cost.get("switch", 0),
+        )
         self._add_strings(body)
         self._add_functions(body)
         _apply(self.groups, Group, body, "groups")
@@ -58,6 +71,8 @@ class Picture:
         _apply(self.tasks, Task, body, "tasks")
         self._check_nodes(_apply(self.nodes, Node, body, "nodes"))
         _apply(self.slices, Slice, body, "slices")
+        _apply(self.holds, Hold, body, "holds")
+        _apply(self.gil, GilWait, body, "gil")
 
     def string(self, number: int) -> str:
         """The string with this id; empty for one that is not known."""
@@ -127,5 +142,6 @@ def _apply(table: dict[int, RowType], kind: type[RowType], body: dict[str, Any],
 
 def _fill(rows: Sequence[Row], fields: Iterable[str], columns: dict[str, list[int]]) -> None:
     for field in fields:
-        for row, value in zip(rows, columns[field], strict=True):
+        # One that came to the protocol later may be missing.
+        for row, value in zip(rows, columns.get(field) or [0] * len(rows), strict=True):
             setattr(row, field, value)

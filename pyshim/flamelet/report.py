@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import IO, Any, NamedTuple
 
-from .holds import hub_numbers, sentence
+from .holds import find_holds, gil_sentences, hub_numbers, sentence
 from .snapshots import Function, Group, Snapshot, Task, Thread
 from .text import Column, cell, cut, duration, fit_function, plural, printable, table
 
@@ -25,6 +25,7 @@ _LOST = {
     "slices": "long slices that were overwritten",
     "strings": "names that found no room",
     "threads": "threads that found no room",
+    "timeline": "short slices that were overwritten",
 }
 
 
@@ -62,8 +63,11 @@ def summary(snapshot: Snapshot, width: int, top: int = TOP) -> list[str]:
     lines += ["", *_task_table(snapshot, width, top)]
     if len(snapshot.threads) > 1:
         lines += ["", *_thread_table(snapshot, width)]
-    answer = sentence(snapshot)
-    return [*lines, "", answer] if answer else lines
+    holds = _hold_table(snapshot, width, top)
+    if holds:
+        lines += ["", *holds]
+    answers = [*([answer] if (answer := sentence(snapshot)) else ()), *gil_sentences(snapshot)]
+    return [*lines, "", *answers] if answers else lines
 
 
 def terminal_width(number: int) -> int:
@@ -86,6 +90,9 @@ def _header(snapshot: Snapshot) -> list[str]:
         f"{plural(totals.switches, 'switch')}, {plural(totals.calls, 'call')}; "
         f"cpu {duration(totals.cpu)}, blocked {duration(totals.blocked)}, idle {duration(totals.idle)}",
     ]
+    cost = _cost(snapshot)
+    if cost:
+        lines.append(cost)
     if not about.greenlets:
         lines.append("greenlet is not in the process: the tasks are threads only")
     if about.warning:
@@ -96,6 +103,17 @@ def _header(snapshot: Snapshot) -> list[str]:
         if count:
             lines.append(f"lost: {count:,} {_LOST.get(name, printable(name))}")
     return lines
+
+
+def _cost(snapshot: Snapshot) -> str:
+    """What flamelet itself cost the thread that it cost most, a hub if there is one; empty where that is not known."""
+    hubs = hub_numbers(snapshot)
+    threads = [row for row in snapshot.threads if row.wall > 0 and (row.id in hubs or not hubs)]
+    if not threads or snapshot.about.call_cost <= 0:
+        return ""
+    most = max(threads, key=lambda row: row.cost / row.wall)
+    name = f"hub {hubs[most.id]}" if most.id in hubs else f"thread {printable(most.name) or most.tid}"
+    return f"flamelet itself cost about {100 * most.cost / most.wall:.1f} % of {name}"
 
 
 class _Times(NamedTuple):
@@ -193,6 +211,33 @@ def _thread_table(snapshot: Snapshot, width: int) -> list[str]:
 def _thread_text(row: Thread, hub: int | None) -> Callable[[int], str]:
     name = printable(row.name) or f"thread {row.tid}"
     return lambda columns: cut(f"{name}, hub {hub}" if hub else name, columns)
+
+
+def _hold_table(snapshot: Snapshot, width: int, top: int) -> list[str]:
+    """Which function had a hub longest without a switch; nothing where none had one for long."""
+    order = sorted(find_holds(snapshot), key=lambda row: (-row.longest, row.hub, row.function))
+    if not order:
+        return []
+    rows = order[: top or None]
+    hubs = len(hub_numbers(snapshot)) > 1
+    columns = [
+        Column("times", [f"{row.times:,}" for row in rows], 8),
+        Column("longest", [cell(row.longest) for row in rows], 9),
+        Column("cpu", [cell(row.cpu) for row in rows], 6),
+        Column("blocked", [cell(row.blocked) for row in rows], 5),
+        Column("GIL", [cell(row.gil) for row in rows], 4),
+    ]
+    if hubs:
+        columns.insert(0, Column("hub", [str(row.hub) for row in rows], 7))
+    limit = duration(snapshot.about.threshold)
+    title = f"Functions that had a hub for more than {limit} without a switch, by the longest time{_of(rows, order)}"
+    return [cut(title, width), *table(columns, "function", [_hold_text(snapshot, row.function) for row in rows], width)]
+
+
+def _hold_text(snapshot: Snapshot, function: int) -> Callable[[int], str]:
+    if function < 0:
+        return lambda columns: cut("(others)", columns)
+    return _function_text(snapshot.functions[function])
 
 
 def _of(rows: Sequence[object], order: Sequence[object]) -> str:

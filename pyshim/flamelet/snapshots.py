@@ -22,7 +22,8 @@ TASK_STATES = {TaskRow.CURRENT: "current", TaskRow.PARKED: "parked", TaskRow.END
 class Function(NamedTuple):
     """A function that was called, or that was running. line: 0 for a function written in C.
 
-    own: in the function itself; total: with everything that it called, each moment once.
+    seeded: times that it was on a stack already when profiling was started, which is no call. own: in the function
+    itself; total: with everything that it called, each moment once.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Function(NamedTuple):
     total_blocked: float
     total_idle: float
     total_waited: float
+    seeded: int
 
 
 class Edge(NamedTuple):
@@ -97,7 +99,10 @@ class Group(NamedTuple):
 
 
 class Thread(NamedTuple):
-    """An OS thread. cpu + blocked + idle = wall. state: "alive" or "ended". hub: task id of its hub, 0: none."""
+    """An OS thread. cpu + blocked + idle = wall. state: "alive" or "ended". hub: task id of its hub, 0: none.
+
+    cost: what flamelet itself took of `wall`, an estimate: events times what one costs. 0 where that is not known.
+    """
 
     id: int
     tid: int
@@ -108,13 +113,16 @@ class Thread(NamedTuple):
     cpu: float
     blocked: float
     idle: float
+    cost: float
 
 
 class LongSlice(NamedTuple):
     """A task that had its thread for longer than the threshold without a switch.
 
     begin: from the session's start. function: where most of it was spent, an index into `functions`, -1: not known.
-    path: indices from the entry function to that one. lasts: it is not over yet.
+    path: indices from the entry function to that one. lasts: it is not over yet. gil: how long it waited for the GIL
+    meanwhile, as far as samples saw it; holder, holder_path: the thread (an id of `threads`, 0: not known) that held it
+    last, and where that was.
     """
 
     task: int
@@ -128,6 +136,39 @@ class LongSlice(NamedTuple):
     blocked: float
     idle: float
     lasts: bool
+    gil: float
+    holder: int
+    holder_path: tuple[int, ...]
+
+
+class FunctionHold(NamedTuple):
+    """All long slices that were spent in one function, on one thread since it had a hub: exact, however many.
+
+    function: an index into `functions`, -1: those of functions that found no place of their own, or of none.
+    """
+
+    function: int
+    thread: int
+    times: int
+    cpu: float
+    blocked: float
+    longest: float
+
+
+class GilWait(NamedTuple):
+    """A task that waited for the GIL while one thread held it, as samples saw it; without a live view there are none.
+
+    task: 0 for all others of the thread. path: where it mostly waited, indices into `functions`. holder: an id of
+    `threads`, 0: a thread that is not profiled. holder_path: where that mostly was. looks: samples. waited: seconds.
+    """
+
+    task: int
+    thread: int
+    path: tuple[int, ...]
+    holder: int
+    holder_path: tuple[int, ...]
+    looks: int
+    waited: float
 
 
 class Totals(NamedTuple):
@@ -156,7 +197,8 @@ class About(NamedTuple):
     """What was profiled. state: "running", "stopped" or "ended". epoch: Unix time of the session's start.
 
     threshold: who held a hub longer is in `slices`. greenlets: greenlet switches were seen; else the tasks are threads
-    only. reading: what one reading of the clocks costs. complete: the program came to its end. warning: what is missing
+    only. reading: what one reading of the clocks costs. call_cost, switch_cost: what flamelet adds to a call with its
+    return, and to a switch; 0: not known. complete: the program came to its end. warning: what is missing
     from a recording.
     """
 
@@ -169,6 +211,8 @@ class About(NamedTuple):
     threshold: float
     greenlets: bool
     reading: float
+    call_cost: float
+    switch_cost: float
     complete: bool
     warning: str
 
@@ -183,6 +227,8 @@ class Snapshot(NamedTuple):
     groups: tuple[Group, ...]
     threads: tuple[Thread, ...]
     slices: tuple[LongSlice, ...]
+    holds: tuple[FunctionHold, ...]
+    gil: tuple[GilWait, ...]
     totals: Totals
     clock: str
     lost: Mapping[str, int]
@@ -204,6 +250,8 @@ def make_snapshot(recording: Recording) -> Snapshot:
         groups=groups,
         threads=threads,
         slices=_slices(recording, index),
+        holds=_holds(picture, index),
+        gil=_gil(picture, index),
         totals=_totals(picture, sums, functions, groups, threads),
         clock=picture.status.clock,
         lost=MappingProxyType(dict(picture.status.lost)),
@@ -241,6 +289,8 @@ def _about(recording: Recording) -> About:
         threshold=_seconds(about.threshold),
         greenlets=status.switches,
         reading=_seconds(status.reading),
+        call_cost=_seconds(status.call_cost),
+        switch_cost=_seconds(status.switch_cost),
         complete=recording.complete,
         warning=recording.warning,
     )
@@ -251,7 +301,8 @@ def _functions(picture: Picture, sums: TreeSums, index: Mapping[int, int]) -> tu
     for number in index:
         function, row = picture.function(number), sums.functions[number]
         times = (_seconds(ns) for ns in (*row.own, *row.total))
-        rows.append(Function(function.name, function.qualname, function.file, function.line, row.calls, *times))
+        texts = (function.name, function.qualname, function.file, function.line)
+        rows.append(Function._make((*texts, row.calls, *times, row.seeded)))
     return tuple(rows)
 
 
@@ -326,6 +377,7 @@ def _thread(picture: Picture, number: int, thread: ThreadRow) -> Thread:
         cpu=_seconds(thread.cpu),
         blocked=_seconds(thread.blocked),
         idle=_seconds(thread.idle),
+        cost=_seconds(thread.cost),
     )
 
 
@@ -336,7 +388,8 @@ def _slices(recording: Recording, index: Mapping[int, int]) -> tuple[LongSlice, 
         held = thread.slice_cpu + thread.slice_blocked
         if thread.state == ThreadRow.LIVES and held > recording.about.threshold:
             row = SliceRow()
-            row.thread, row.task, row.node = number, thread.task, thread.node
+            row.thread, row.task, row.node = number, thread.task, thread.slice_node or thread.node
+            row.gil, row.gil_holder, row.gil_node = 0, thread.gil_holder if thread.gil_wait else 0, 0
             row.group = picture.tasks[thread.task].group if thread.task in picture.tasks else 0
             row.begin, row.end = thread.slice, max(picture.now, thread.slice)
             row.cpu, row.blocked, row.idle = thread.slice_cpu, thread.slice_blocked, thread.slice_idle
@@ -345,30 +398,69 @@ def _slices(recording: Recording, index: Mapping[int, int]) -> tuple[LongSlice, 
 
 
 def _slice(picture: Picture, row: SliceRow, index: Mapping[int, int], *, lasts: bool) -> LongSlice:
-    path: list[int] = []
-    node = picture.nodes.get(row.node)
-    while node is not None:
-        if node.function in index:
-            path.append(index[node.function])
-        node = picture.nodes.get(node.parent)
-    path.reverse()
+    path = _path(picture, row.node, index)
     group = picture.groups.get(row.group)
     if not path and group and group.entry in index:
         # At its end the task had left all its functions.
-        path = [index[group.entry]]
+        path = (index[group.entry],)
     return LongSlice(
         task=row.task,
         thread=row.thread,
         entry=picture.function(group.entry).qualname if group else "",
         function=path[-1] if path else -1,
-        path=tuple(path),
+        path=path,
         begin=_seconds(row.begin),
         duration=_seconds(max(0, row.end - row.begin)),
         cpu=_seconds(row.cpu),
         blocked=_seconds(row.blocked),
         idle=_seconds(row.idle),
         lasts=lasts,
+        gil=_seconds(row.gil),
+        holder=row.gil_holder,
+        holder_path=_path(picture, row.gil_node, index),
     )
+
+
+def _path(picture: Picture, number: int, index: Mapping[int, int]) -> tuple[int, ...]:
+    """Indices of the functions from the entry function to this node's."""
+    path: list[int] = []
+    node = picture.nodes.get(number)
+    while node is not None:
+        if node.function in index:
+            path.append(index[node.function])
+        node = picture.nodes.get(node.parent)
+    return tuple(reversed(path))
+
+
+def _holds(picture: Picture, index: Mapping[int, int]) -> tuple[FunctionHold, ...]:
+    rows = [
+        FunctionHold(
+            function=index.get(row.function, -1),
+            thread=row.thread,
+            times=row.count,
+            cpu=_seconds(row.cpu),
+            blocked=_seconds(row.blocked),
+            longest=_seconds(row.longest),
+        )
+        for row in picture.holds.values()
+    ]
+    return tuple(sorted(rows, key=lambda row: (-row.longest, row.thread, row.function)))
+
+
+def _gil(picture: Picture, index: Mapping[int, int]) -> tuple[GilWait, ...]:
+    rows = [
+        GilWait(
+            task=row.task,
+            thread=row.thread,
+            path=_path(picture, row.node, index),
+            holder=row.holder,
+            holder_path=_path(picture, row.holder_node, index),
+            looks=row.looks,
+            waited=_seconds(row.waited),
+        )
+        for row in picture.gil.values()
+    ]
+    return tuple(sorted(rows, key=lambda row: (-row.waited, row.thread, row.task, row.holder)))
 
 
 def _totals(

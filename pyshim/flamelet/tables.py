@@ -1,7 +1,8 @@
 """The tables of an update, and the rows that a client makes of them.
 
 Times are integers in nanoseconds, as on the wire. ADD and UPD name the columns in which an update brings and renews a
-row, beside its id, with the largest value that each may hold.
+row, beside its id, with the largest value that each may hold. LATER names those of them that servers did not always
+send: they are 0 where they are missing.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ class Row:
     __slots__ = ()
     ADD: ClassVar[Mapping[str, int]] = {}
     UPD: ClassVar[Mapping[str, int]] = {}
+    LATER: ClassVar[frozenset[str]] = frozenset()
 
 
 class Group(Row):
@@ -66,8 +68,13 @@ class Thread(Row):
         **_ids("name"),
         "state": 2,
         **_ids("hub", "task", "node"),
-        **_times("since", "slice", "slice_cpu", "slice_blocked", "slice_idle", "cpu", "blocked", "idle", "end"),
+        **_times("since", "slice", "slice_cpu", "slice_blocked", "slice_idle"),
+        **_ids("slice_node"),
+        **_times("cpu", "blocked", "idle", "end", "cost"),
+        "gil_wait": 1,
+        **_ids("gil_holder"),
     }
+    LATER: ClassVar = frozenset(("slice_node", "cost", "gil_wait", "gil_holder"))
     __slots__ = (*ADD, *UPD)
 
     tid: int
@@ -82,10 +89,14 @@ class Thread(Row):
     slice_cpu: int
     slice_blocked: int
     slice_idle: int
+    slice_node: int
     cpu: int
     blocked: int
     idle: int
     end: int
+    cost: int
+    gil_wait: int
+    gil_holder: int
 
 
 class Task(Row):
@@ -121,7 +132,8 @@ class Task(Row):
 
 class Node(Row):
     ADD: ClassVar = _ids("parent", "function", "group", "thread")
-    UPD: ClassVar = _times("calls", "cpu", "blocked", "idle", "waited")
+    UPD: ClassVar = _times("calls", "cpu", "blocked", "idle", "waited", "seeded")
+    LATER: ClassVar = frozenset(("seeded",))
     __slots__ = (*ADD, *UPD)
 
     parent: int
@@ -133,10 +145,16 @@ class Node(Row):
     blocked: int
     idle: int
     waited: int
+    seeded: int
 
 
 class Slice(Row):
-    ADD: ClassVar = {**_ids("thread", "task", "group", "node"), **_times("begin", "end", "cpu", "blocked", "idle")}
+    ADD: ClassVar = {
+        **_ids("thread", "task", "group", "node"),
+        **_times("begin", "end", "cpu", "blocked", "idle", "gil"),
+        **_ids("gil_holder", "gil_node"),
+    }
+    LATER: ClassVar = frozenset(("gil", "gil_holder", "gil_node"))
     __slots__ = (*ADD,)
 
     thread: int
@@ -148,6 +166,36 @@ class Slice(Row):
     cpu: int
     blocked: int
     idle: int
+    gil: int
+    gil_holder: int
+    gil_node: int
+
+
+class Hold(Row):
+    ADD: ClassVar = _ids("thread", "function")
+    UPD: ClassVar = _times("count", "cpu", "blocked", "longest")
+    __slots__ = (*ADD, *UPD)
+
+    thread: int
+    function: int
+    count: int
+    cpu: int
+    blocked: int
+    longest: int
+
+
+class GilWait(Row):
+    ADD: ClassVar = _ids("thread", "task", "holder")
+    UPD: ClassVar = {**_ids("node", "holder_node"), **_times("looks", "waited")}
+    __slots__ = (*ADD, *UPD)
+
+    thread: int
+    task: int
+    holder: int
+    node: int
+    holder_node: int
+    looks: int
+    waited: int
 
 
 # In the order in which an update has them.
@@ -157,4 +205,6 @@ TABLES: Mapping[str, type[Row]] = {
     "tasks": Task,
     "nodes": Node,
     "slices": Slice,
+    "holds": Hold,
+    "gil": GilWait,
 }

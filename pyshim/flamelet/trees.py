@@ -18,10 +18,11 @@ Times = list[int]
 class FunctionSums:
     """Sums of one function over all its nodes."""
 
-    __slots__ = ("calls", "own", "total")
+    __slots__ = ("calls", "own", "seeded", "total")
 
     def __init__(self) -> None:
         self.calls = 0
+        self.seeded = 0
         self.own: Times = [0, 0, 0, 0]
         self.total: Times = [0, 0, 0, 0]
 
@@ -82,6 +83,7 @@ def sum_trees(nodes: Mapping[int, Node], open_waits: Mapping[int, int]) -> TreeS
         else:
             row = sums.functions.setdefault(function, FunctionSums())
             row.calls += node.calls
+            row.seeded += node.seeded
             _add(row.own, own[number])
             if not active.get(function):
                 _add(row.total, subtree[number])

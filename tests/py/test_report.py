@@ -60,14 +60,14 @@ def test_keys_are_those_that_are_documented(vector: Snapshot) -> None:
     report = json.loads(json_text(vector))
     # THEN its keys are those of docs/report-json.md, no less and no more
     assert set(report) == documented("")
-    for section in ("functions", "tasks", "edges", "groups", "threads", "slices"):
+    for section in ("functions", "tasks", "edges", "groups", "threads", "slices", "holds"):
         assert report[section], section
         assert {key for row in report[section] for key in row} == documented(section)
     for section in ("about", "totals"):
         assert set(report[section]) == documented(section)
     # AND rows begin with these keys, in this order
     functions = "name qualname file line calls own_cpu own_blocked own_idle own_waited"
-    functions += " total_cpu total_blocked total_idle total_waited"
+    functions += " total_cpu total_blocked total_idle total_waited seeded"
     tasks = "id name entry thread state switches lifetime cpu blocked idle waited"
     assert " ".join(report["functions"][0]) == functions
     assert " ".join(report["edges"][0]) == "caller callee calls total_cpu total_blocked total_waited"

@@ -16,6 +16,7 @@ from flamelet.trees import TreeSums, sum_trees
 
 def node(parent: int, function: int, calls: int = 0, cpu: int = 0, waited: int = 0) -> Node:
     row = Node()
+    row.seeded = 0
     row.parent, row.function, row.group, row.thread = parent, function, 0, 1
     row.calls, row.cpu, row.blocked, row.idle, row.waited = calls, cpu, 0, 0, waited
     return row
