@@ -4,6 +4,7 @@
 #include "functions.h"
 #include "greenlets.h"
 #include "hooks.h"
+#include "own_cost.h"
 #include "threads.h"
 #include "waits.h"
 
@@ -34,7 +35,8 @@ int fl_engine_start(const struct fl_engine_options *options)
         return 0;
     if (fl_compat_code_slot_init() != 0)
         return -1;
-    if (!fl_engine.session && create_session(&options->session) != 0)
+    struct fl_own_cost cost = {0};
+    if (!fl_engine.session && (create_session(&options->session) != 0 || fl_own_cost_begin(&cost) != 0))
         return -1;
     fl_engine.builtins = options->builtins;
     /* Trace time first: from its first event on a thread compares the session's epoch with its own. */
@@ -43,9 +45,18 @@ int fl_engine_start(const struct fl_engine_options *options)
     fl_asyncio_notice();
     if (fl_hooks_install() != 0) {
         fl_session_stop(fl_engine.session);
+        fl_own_cost_drop(&cost);
         return -1;
     }
     fl_engine.running = true;
+    if (fl_own_cost_end(&cost) != 0) {
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        if (fl_engine_stop() != 0)
+            PyErr_Clear();
+        PyErr_Restore(type, value, traceback);
+        return -1;
+    }
     fl_engine.generation++;
     /* This thread knows where it stands now; the others find out at their first event. */
     (void)fl_thread_find(options->seed ? FL_SEED_ALL : FL_SEED_NONE);
