@@ -5,19 +5,15 @@
 
 #include <stdlib.h>
 
-enum { QUESTIONS = 8, KEPT = 8, INTERVAL_MAX_MS = 250 };
+enum { QUESTIONS = 8, INTERVAL_MAX_MS = 250 };
 
-/* One thread as of the last look that could tell. */
+/* One thread as of the last look. */
 struct looked {
     uint32_t id; /* thread id */
     fl_ticks at;
+    fl_ticks unknown, slice; /* what looks into this slice stand for that could not tell */
     bool waits;
     uint32_t holder; /* thread id */
-    uint32_t newest;
-    struct {
-        fl_ticks begin;
-        struct fl_lock_slice seen;
-    } slices[KEPT];
 };
 
 struct fl_lock_watch {
@@ -89,8 +85,21 @@ static struct fl_lock_wait_row *row_of(struct fl_lock_waits *waits, uint32_t thr
     return row;
 }
 
-static void add_to_task(struct fl_lock_waits *waits, const struct fl_thread_view *view, const struct holder *holder,
-                        fl_ticks interval)
+/* Lock held. The row of this slice, made where there is none. */
+static struct fl_lock_slice *slice_of(struct fl_lock_waits *waits, uint32_t index, fl_ticks begin)
+{
+    for (uint64_t n = waits->slice_count; n > 0 && n + FL_LOCK_SLICES > waits->slice_count; n--) {
+        struct fl_lock_slice *row = &waits->slices[(n - 1) % FL_LOCK_SLICES];
+        if (row->index == index && row->begin == begin)
+            return row;
+    }
+    struct fl_lock_slice *row = &waits->slices[waits->slice_count++ % FL_LOCK_SLICES];
+    *row = (struct fl_lock_slice){.index = index, .begin = begin};
+    return row;
+}
+
+static void add(struct fl_lock_waits *waits, uint32_t index, const struct fl_thread_view *view,
+                const struct holder *holder, fl_ticks interval)
 {
     uint32_t task = atomic_load_explicit(&view->task->id, memory_order_acquire);
     pthread_mutex_lock(&waits->lock);
@@ -101,23 +110,11 @@ static void add_to_task(struct fl_lock_waits *waits, const struct fl_thread_view
         row->looks++;
         row->waited += interval;
     }
+    struct fl_lock_slice *slice = slice_of(waits, index, view->slice);
+    slice->waited += interval;
+    slice->holder = holder->id;
+    slice->holder_node = holder->node;
     pthread_mutex_unlock(&waits->lock);
-}
-
-/* Of a slice that began since the last look only that much can have been waiting. */
-static void add_to_slice(struct looked *looked, const struct fl_thread_view *view, const struct holder *holder,
-                         fl_ticks now, fl_ticks interval)
-{
-    fl_ticks age = now - view->slice;
-    if (looked->slices[looked->newest].begin != view->slice || looked->slices[looked->newest].seen.waited == 0) {
-        looked->newest = (looked->newest + 1) % KEPT;
-        looked->slices[looked->newest].begin = view->slice;
-        looked->slices[looked->newest].seen = (struct fl_lock_slice){0};
-    }
-    struct fl_lock_slice *seen = &looked->slices[looked->newest].seen;
-    seen->waited += interval < age ? interval : age;
-    seen->holder = holder->id;
-    seen->holder_node = holder->node;
 }
 
 static struct looked *looked_at(struct fl_lock_watch *watch, uint32_t index)
@@ -127,23 +124,39 @@ static struct looked *looked_at(struct fl_lock_watch *watch, uint32_t index)
     return watch->threads[index];
 }
 
-/* False: that cannot be told now, and the next look stands for this one too. */
-static bool look_at(struct fl_lock_watch *watch, struct looked *looked, const struct fl_thread_view *view,
-                    const struct holder *holder, uint32_t *questions)
+/* Does it wait? Unknown, too, where too many were asked already. It does not while it holds the lock itself, nor while
+ * nobody does. */
+static enum fl_lock_wait ask(const struct fl_lock_watch *watch, const struct fl_thread_view *view,
+                             const struct holder *holder, uint32_t *questions)
 {
-    enum fl_lock_wait wait = FL_LOCK_NOT_AWAITED;
-    looked->waits = false;
-    if (holder->tid != 0 && holder->tid != view->tid) {
-        if (*questions == 0)
-            return false;
-        (*questions)--;
-        wait = watch->session->options.global_lock->wait_of(view->tid);
-    }
-    if (wait == FL_LOCK_WAIT_UNKNOWN)
-        return false;
+    if (holder->tid == 0 || holder->tid == view->tid)
+        return FL_LOCK_NOT_AWAITED;
+    if (*questions == 0)
+        return FL_LOCK_WAIT_UNKNOWN;
+    (*questions)--;
+    return watch->session->options.global_lock->wait_of(view->tid);
+}
+
+/* The look at `now` stands for `interval`. */
+static void look_at(struct fl_lock_watch *watch, uint32_t index, struct looked *looked,
+                    const struct fl_thread_view *view, const struct holder *holder, fl_ticks interval,
+                    uint32_t *questions)
+{
+    enum fl_lock_wait wait = ask(watch, view, holder, questions);
+    if (looked->slice != view->slice)
+        looked->unknown = 0;
+    looked->slice = view->slice;
     looked->waits = wait == FL_LOCK_AWAITED;
     looked->holder = holder->id;
-    return true;
+    if (wait == FL_LOCK_WAIT_UNKNOWN) {
+        looked->unknown += interval;
+    } else if (wait == FL_LOCK_AWAITED) {
+        if (interval + looked->unknown > 0)
+            add(watch->session->lock_waits, index, view, holder, interval + looked->unknown);
+        looked->unknown = 0;
+    } else if (holder->tid != 0 && holder->tid != view->tid) {
+        looked->unknown = 0; /* it sleeps for another reason */
+    }
 }
 
 void fl_lock_watch_look(struct fl_lock_watch *watch)
@@ -162,33 +175,27 @@ void fl_lock_watch_look(struct fl_lock_watch *watch)
         fl_thread_read(thread_at(watch, index), NULL, &view);
         if (!looked || view.state != FL_THREAD_LIVES)
             continue;
-        if (!look_at(watch, looked, &view, &holder, &questions) && looked->id == view.id)
-            continue;
-        /* Where it is now may be younger than the answer; a thread that waits for its turn has no events meanwhile. */
-        fl_ticks now = fl_session_now(session), since = looked->at;
-        bool first = looked->id != view.id;
-        looked->id = view.id;
+        /* Where it is now may be younger than the answer; but who waits for its turn has no events meanwhile. */
+        fl_ticks now = fl_session_now(session);
+        if (looked->id != view.id)
+            *looked = (struct looked){.id = view.id, .at = now}; /* the first look stands for nothing */
+        fl_ticks interval = now > looked->at ? now - looked->at : 0;
         looked->at = now;
-        if (first || !looked->waits || now <= since || now < view.slice)
-            continue;
-        fl_ticks interval = now - since < most ? now - since : most;
-        add_to_task(session->lock_waits, &view, &holder, interval);
-        add_to_slice(looked, &view, &holder, now, interval);
+        look_at(watch, index, looked, &view, &holder, interval < most ? interval : most, &questions);
     }
     /* Where there were too many, the rest comes first the next time. */
     watch->next = questions == 0 && count > 0 ? (watch->next + QUESTIONS) % count : 0;
 }
 
-bool fl_lock_watch_slice(const struct fl_lock_watch *watch, uint32_t index, fl_ticks begin, struct fl_lock_slice *slice)
+struct fl_lock_slice fl_lock_waits_slice(struct fl_lock_waits *waits, uint32_t index, fl_ticks begin)
 {
-    const struct looked *looked = watch ? watch->threads[index] : NULL;
-    for (uint32_t i = 0; looked && i < KEPT; i++) {
-        if (looked->slices[i].begin == begin && looked->slices[i].seen.waited > 0) {
-            *slice = looked->slices[i].seen;
-            return true;
-        }
-    }
-    return false;
+    struct fl_lock_slice slice = {0};
+    pthread_mutex_lock(&waits->lock);
+    for (uint32_t i = 0; i < FL_LOCK_SLICES; i++)
+        if (waits->slices[i].index == index && waits->slices[i].begin == begin && waits->slices[i].waited > 0)
+            slice = waits->slices[i];
+    pthread_mutex_unlock(&waits->lock);
+    return slice;
 }
 
 bool fl_lock_watch_waits(const struct fl_lock_watch *watch, uint32_t index, uint32_t *holder)

@@ -31,8 +31,7 @@ static void keep_if_longest(struct fl_shadow *shadow, const struct fl_shadow_sli
 
 static void add_slice(struct fl_shadow *shadow, uint32_t index, const struct fl_slice *slice)
 {
-    struct fl_lock_slice lock = {0};
-    (void)fl_lock_watch_slice(shadow->lock_watch, index, slice->begin, &lock);
+    struct fl_lock_slice lock = fl_lock_waits_slice(shadow->session->lock_waits, index, slice->begin);
     /* Looks are samples: they cannot have seen more than there was. */
     if (lock.waited > slice->blocked + slice->idle)
         lock.waited = slice->blocked + slice->idle;

@@ -127,9 +127,25 @@ static void test_a_look_that_cannot_tell(void **state)
     lock.answers[0] = FL_LOCK_AWAITED;
     off(300), fl_shadow_watch(script.shadow);
     assert_int_equal(only_row()->waited, 900);
+    /* Its turn in between says nothing about what could not be told; another reason to sleep does. */
+    lock.answers[0] = FL_LOCK_WAIT_UNKNOWN;
+    off(300), fl_shadow_watch(script.shadow);
+    lock.holder = 1001;
+    busy(300), fl_shadow_watch(script.shadow);
+    lock.holder = 1002;
+    lock.answers[0] = FL_LOCK_AWAITED;
+    off(300), fl_shadow_watch(script.shadow);
+    assert_int_equal(only_row()->waited, 1500);
+    lock.answers[0] = FL_LOCK_WAIT_UNKNOWN;
+    off(300), fl_shadow_watch(script.shadow);
+    lock.answers[0] = FL_LOCK_NOT_AWAITED;
+    off(300), fl_shadow_watch(script.shadow);
+    lock.answers[0] = FL_LOCK_AWAITED;
+    off(300), fl_shadow_watch(script.shadow);
+    assert_int_equal(only_row()->waited, 1800);
     /* A server that slept for long has not seen all that time. */
     off(3000000000), fl_shadow_watch(script.shadow);
-    assert_int_equal(only_row()->waited, 900 + 250000000);
+    assert_int_equal(only_row()->waited, 1800 + 250000000);
 }
 
 /* GIVEN a holder that is not profiled, THEN the wait is told without a name. */
@@ -189,6 +205,9 @@ static void test_the_sums_are_the_sessions(void **state)
     assert_int_equal(fl_shadow_refresh(late), 0);
     assert_int_equal(late->lock_wait_count, 1);
     assert_int_equal(late->lock_waits[0].waited, 100);
+    struct fl_lock_slice slice = fl_lock_waits_slice(script.session->lock_waits, 0, 0);
+    assert_int_equal(slice.waited, 100);
+    assert_int_equal(fl_lock_waits_slice(script.session->lock_waits, 0, 1).waited, 0);
     struct fl_cursor cursor = {0};
     json_t *body = update_body(late, &cursor, &everything);
     assert_int_equal(rows_in(body, "gil", "add"), 1);
