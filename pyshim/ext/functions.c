@@ -342,7 +342,7 @@ uint32_t fl_function_of_callable(PyObject *callable)
     PyTypeObject *type = PyType_Check(callable) ? (PyTypeObject *)callable : Py_TYPE(callable);
     if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))
         return of_heap_type(type);
-    uint32_t id = find_callable(type, NULL, false);
+    uint32_t id = find_callable(type, type->tp_name, false);
     return id ? id : add_callable(type, &(struct names){.name = type->tp_name}, false);
 }
 
