@@ -103,15 +103,17 @@ export type Limits<K extends string> = Readonly<Record<K, number>>;
 export const ID = 0x7fffffff;
 export const ANY = Number.MAX_VALUE;
 
-/** All columns of `limits`, of equal length. */
+/** All columns of `limits`, of equal length; those of `later` may be missing. */
 export function columns<K extends string>(
   value: unknown,
   path: string,
   limits: Limits<K>,
+  later: readonly string[] = [],
 ): Readonly<Record<K, readonly number[]>> {
   const table = object(value, path);
   let length = -1;
   for (const name in limits) {
+    if (table[name] === undefined && later.includes(name)) continue;
     const column = integers(table[name], `${path}.${name}`, limits[name]);
     if (length < 0) length = column.length;
     else if (column.length !== length) {

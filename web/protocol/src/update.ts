@@ -43,6 +43,10 @@ const THREAD_UPD = {
   blocked: ANY,
   idle: ANY,
   end: ANY,
+  slice_node: ID,
+  cost: ANY,
+  gil_wait: 1,
+  gil_holder: ID,
 };
 const TASK_ADD = { id: ID, thread: ID, begin: ANY, hub: 1 };
 const TASK_UPD = {
@@ -61,7 +65,7 @@ const TASK_UPD = {
   longest: ANY,
 };
 const NODE_ADD = { id: ID, parent: ID, function: ID, group: ID, thread: ID };
-const NODE_UPD = { id: ID, calls: ANY, cpu: ANY, blocked: ANY, idle: ANY, waited: ANY };
+const NODE_UPD = { id: ID, calls: ANY, cpu: ANY, blocked: ANY, idle: ANY, waited: ANY, seeded: ANY };
 const SLICE_ADD = {
   id: ID,
   thread: ID,
@@ -73,13 +77,27 @@ const SLICE_ADD = {
   cpu: ANY,
   blocked: ANY,
   idle: ANY,
+  gil: ANY,
+  gil_holder: ID,
+  gil_node: ID,
 };
+const HOLD_ADD = { id: ID, thread: ID, function: ID };
+const HOLD_UPD = { id: ID, count: ANY, cpu: ANY, blocked: ANY, longest: ANY };
+const GIL_ADD = { id: ID, thread: ID, task: ID, holder: ID };
+const GIL_UPD = { id: ID, node: ID, holder_node: ID, looks: ANY, waited: ANY };
+/** Columns that servers did not always send. */
+const LATER = ["slice_node", "cost", "gil_wait", "gil_holder", "seeded", "gil", "gil_node"];
 
 function checkStatus(value: unknown, path: string): Status {
   const status = object(value, path);
   oneOf(status.state, `${path}.state`, ["running", "stopped", "ended"]);
   string(status.clock, `${path}.clock`);
   integer(status.reading, `${path}.reading`);
+  if (status.cost !== undefined) {
+    const cost = object(status.cost, `${path}.cost`);
+    integer(cost.call, `${path}.cost.call`);
+    integer(cost.switch, `${path}.cost.switch`);
+  }
   boolean(status.switches, `${path}.switches`);
   integer(status.nodes, `${path}.nodes`);
   integer(status.tasks, `${path}.tasks`);
@@ -94,6 +112,7 @@ function checkStatus(value: unknown, path: string): Status {
     "threads",
   ];
   for (const name of counts) integer(lost[name], `${path}.lost.${name}`);
+  if (lost.timeline !== undefined) integer(lost.timeline, `${path}.lost.timeline`);
   return status as unknown as Status;
 }
 
@@ -105,8 +124,8 @@ function checkTable<A extends string, U extends string>(
   upd: Readonly<Record<U, number>>,
 ): void {
   const section = object(value, path);
-  if (section.add !== undefined) columns(section.add, `${path}.add`, add);
-  if (section.upd !== undefined) columns(section.upd, `${path}.upd`, upd);
+  if (section.add !== undefined) columns(section.add, `${path}.add`, add, LATER);
+  if (section.upd !== undefined) columns(section.upd, `${path}.upd`, upd, LATER);
   if (section.del !== undefined) integers(section.del, `${path}.del`, ID);
 }
 
@@ -134,8 +153,10 @@ export function checkUpdate(value: unknown, path = "body"): Update {
   if (body.tasks !== undefined) checkTable(body.tasks, `${path}.tasks`, TASK_ADD, TASK_UPD);
   if (body.nodes !== undefined) checkTable(body.nodes, `${path}.nodes`, NODE_ADD, NODE_UPD);
   if (body.slices !== undefined) {
-    columns(object(body.slices, `${path}.slices`).add, `${path}.slices.add`, SLICE_ADD);
+    columns(object(body.slices, `${path}.slices`).add, `${path}.slices.add`, SLICE_ADD, LATER);
   }
+  if (body.holds !== undefined) checkTable(body.holds, `${path}.holds`, HOLD_ADD, HOLD_UPD);
+  if (body.gil !== undefined) checkTable(body.gil, `${path}.gil`, GIL_ADD, GIL_UPD);
   if (body.history !== undefined) {
     const section = object(body.history, `${path}.history`);
     integer(section.period, `${path}.history.period`, 1);
