@@ -1,5 +1,11 @@
 #include "compat.h"
 
+#if PY_VERSION_HEX < 0x030c0000
+#define Py_BUILD_CORE 1
+#include <internal/pycore_frame.h>
+#undef Py_BUILD_CORE
+#endif
+
 Py_ssize_t fl_compat_code_slot = -1;
 bool fl_compat_code_slot_direct;
 static bool slot_is_ours;
@@ -105,4 +111,36 @@ PyObject *fl_compat_type_dict(PyTypeObject *type)
 #else
     return Py_XNewRef(type->tp_dict);
 #endif
+}
+
+uint32_t fl_compat_stack_codes(PyFrameObject *top, const PyFrameObject *end, PyCodeObject **codes, uint32_t room)
+{
+    uint32_t count = 0;
+#if PY_VERSION_HEX >= 0x030c0000
+    /* greenlet has made the frame objects of a parked stack; those of a running one are made here. */
+    PyFrameObject *frame = (PyFrameObject *)Py_NewRef((PyObject *)top);
+    while (frame && frame != end) {
+        PyCodeObject *code = PyFrame_GetCode(frame);
+        if (count < room)
+            codes[count] = code;
+        count++;
+        Py_DECREF(code);
+        PyFrameObject *back = PyFrame_GetBack(frame);
+        Py_DECREF(frame);
+        frame = back;
+    }
+    Py_XDECREF(frame);
+#else
+    /* Without making frame objects: 10,000 parked greenlets have many frames. */
+    for (const _PyInterpreterFrame *frame = top->f_frame; frame; frame = frame->previous) {
+        if (_PyFrame_IsIncomplete((_PyInterpreterFrame *)frame))
+            continue;
+        if (end && frame->frame_obj == end)
+            break;
+        if (count < room)
+            codes[count] = frame->f_code;
+        count++;
+    }
+#endif
+    return count;
 }

@@ -55,6 +55,10 @@ static inline uint64_t fl_compat_code_slot_get(PyCodeObject *code)
  * use (it may be NULL). NULL, no exception set, where memory is at its end. */
 const char *fl_compat_utf8(PyObject *string, Py_ssize_t *length, PyObject **hold);
 
+/* The codes of a stack, innermost first, from `top` up to frame `end` without it (NULL: all): borrowed, the frames hold
+ * them. Returns how many there are; the first `room` of them are stored. */
+uint32_t fl_compat_stack_codes(PyFrameObject *top, const PyFrameObject *end, PyCodeObject **codes, uint32_t room);
+
 /* The instance dictionary that an object already has, borrowed, or NULL: none is made, no user code runs. */
 PyObject *fl_compat_instance_dict(PyObject *object);
 

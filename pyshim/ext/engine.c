@@ -5,6 +5,7 @@
 #include "greenlets.h"
 #include "hooks.h"
 #include "own_cost.h"
+#include "seeding.h"
 #include "threads.h"
 #include "waits.h"
 
@@ -36,19 +37,24 @@ int fl_engine_start(const struct fl_engine_options *options)
     if (fl_compat_code_slot_init() != 0)
         return -1;
     struct fl_own_cost cost = {0};
+    bool measures = fl_engine.session == NULL;
     if (!fl_engine.session && (create_session(&options->session) != 0 || fl_own_cost_begin(&cost) != 0))
         return -1;
     fl_engine.builtins = options->builtins;
+    fl_greenlets_notice();
+    fl_seeding_begin();
     /* Trace time first: from its first event on a thread compares the session's epoch with its own. */
     fl_session_start(fl_engine.session);
-    fl_greenlets_notice();
     fl_asyncio_notice();
-    if (fl_hooks_install() != 0) {
+    if (fl_hooks_install(fl_seeding_wake) != 0) {
         fl_session_stop(fl_engine.session);
+        fl_seeding_end();
         fl_own_cost_drop(&cost);
         return -1;
     }
     fl_engine.running = true;
+    if (measures)
+        fl_seeding_end(); /* measuring runs code: what was found is no longer sure */
     if (fl_own_cost_end(&cost) != 0) {
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
@@ -57,9 +63,13 @@ int fl_engine_start(const struct fl_engine_options *options)
         PyErr_Restore(type, value, traceback);
         return -1;
     }
+    if (measures)
+        fl_seeding_begin();
     fl_engine.generation++;
-    /* This thread knows where it stands now; the others find out at their first event. */
     (void)fl_thread_find(options->seed ? FL_SEED_ALL : FL_SEED_NONE);
+    if (options->seed)
+        fl_seeding_tell();
+    fl_seeding_end();
     return 0;
 }
 
@@ -67,9 +77,12 @@ int fl_engine_stop(void)
 {
     if (!fl_engine.running)
         return 0;
+    fl_seeding_begin();
     fl_engine.running = false;
     fl_session_stop(fl_engine.session);
-    int error = fl_hooks_remove();
+    int error = fl_hooks_remove(fl_seeding_wake);
+    fl_seeding_keep();
+    fl_seeding_end();
     fl_greenlets_remove_here();
     return error;
 }

@@ -5,9 +5,11 @@
 #include "functions.h"
 #include "hash.h"
 #include "labels.h"
+#include "other.h"
 #include "threads.h"
 #include "waits.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +32,24 @@ struct fl_greenlets {
     PyObject *previous; /* owned: the tracer that was there before ours, or NULL */
     uint64_t epoch;     /* of the session, when the tracer was installed; 0: it is not */
     bool inside;        /* in the tracer: two tracers that chain to each other must not go round for ever */
+    struct kept *kept;  /* while profiling is off: the greenlets that lived when it was switched off */
+    uint32_t kept_count, kept_capacity;
 };
+
+struct kept {
+    PyObject *weak; /* owned: a weak reference */
+    struct fl_task *task;
+};
+
+/* seeded_epoch of a task whose greenlet was kept at this stop. */
+enum { KEPT = 0x7fffffff };
+
+/* References of threads that ended while profiling was off: they end without the GIL. */
+static struct {
+    pthread_mutex_t lock;
+    struct kept *rows;
+    uint32_t count;
+} orphans = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct fl_task tombstone;
 static PyObject *tracer; /* the one callable, shared by all threads */
@@ -102,6 +121,22 @@ static bool is_hub(PyObject *greenlet)
     return false;
 }
 
+/* A name that was given is in the instance's dictionary; asking the property would make one up, and allocate. */
+static void take_name(struct fl_task *task, PyObject *greenlet)
+{
+    PyObject *dict = fl_compat_instance_dict(greenlet);
+    PyObject *name = dict ? PyDict_GetItemWithError(dict, key_name) : NULL;
+    if (name && PyUnicode_CheckExact(name))
+        fl_task_set_name(task, fl_string_of(name));
+}
+
+/* Names that are given later: looked for again now and then, more seldom the longer it lives. */
+static bool is_time_for_a_name(const struct fl_task *task)
+{
+    uint64_t switches = atomic_load_explicit(&task->sums.switches, memory_order_relaxed);
+    return (switches & (switches - 1)) == 0 || switches % 64 == 0;
+}
+
 static struct fl_task *add_task(struct fl_ext_thread *ext, PyObject *greenlet, fl_ticks now)
 {
     struct fl_thread *thread = ext->core;
@@ -112,11 +147,7 @@ static struct fl_task *add_task(struct fl_ext_thread *ext, PyObject *greenlet, f
         fl_task_end(thread, task, now);
         return NULL;
     }
-    /* A name that was given is in the instance's dictionary; asking the property would make one up, and allocate. */
-    PyObject *dict = fl_compat_instance_dict(greenlet);
-    PyObject *name = dict ? PyDict_GetItemWithError(dict, key_name) : NULL;
-    if (name && PyUnicode_CheckExact(name))
-        fl_task_set_name(task, fl_string_of(name));
+    take_name(task, greenlet);
     if (is_hub(greenlet))
         fl_task_set_hub(thread, task);
     fl_thread_name(ext);
@@ -157,12 +188,13 @@ static void switched(struct fl_ext_thread *ext, PyObject *origin, PyObject *targ
     struct fl_task *from = atomic_load_explicit(&thread->task, memory_order_relaxed);
     if (lives && (from->key == origin || fl_async_task_of(from)))
         fl_task_set_wait(from, fl_wait_of(origin, api.type));
+    if (lives && from->key == origin && is_time_for_a_name(from))
+        take_name(from, origin);
     fl_switch(thread, to, now);
     uint32_t epoch = (uint32_t)atomic_load_explicit(&fl_engine.session->epoch, memory_order_relaxed);
     if (__builtin_expect(to->seeded_epoch != epoch, 0)) {
         /* First seen since the start: it may have been parked in the middle of its stack. No frames: it just begins. */
         to->seeded_epoch = epoch;
-        fl_forget_stack(thread, now);
         fl_thread_seed(thread, FL_SEED_ALL);
     }
     if (!lives) {
@@ -192,10 +224,15 @@ static void remove_from_inside(struct fl_greenlets *greenlets)
         PyErr_Clear();
         return;
     }
-    if (top && top != tracer) {
-        /* Another tool's tracer was put on top of ours and chains to it: it stays, and ours only passes calls on. */
-        Py_XDECREF(PyObject_CallOneArg(api.settrace, top));
+    if (top != tracer) {
+        /* Another tool's tracer was put on top of ours and chains to it: it stays, and ours only passes calls on. Or
+         * the program has taken them all off: so it stays, too. */
+        Py_XDECREF(PyObject_CallOneArg(api.settrace, top ? top : Py_None));
         PyErr_Clear();
+        if (!top) {
+            Py_CLEAR(greenlets->previous);
+            greenlets->epoch = 0;
+        }
     } else {
         Py_CLEAR(greenlets->previous);
         greenlets->epoch = 0;
@@ -262,6 +299,183 @@ void fl_greenlets_notice(void)
     fl_engine.generation++;
 }
 
+static bool prepare(struct fl_ext_thread *ext)
+{
+    if (ext->greenlets)
+        return true;
+    ext->greenlets = calloc(1, sizeof *ext->greenlets);
+    if (ext->greenlets && grow(ext->greenlets))
+        return true;
+    free(ext->greenlets);
+    ext->greenlets = NULL;
+    return false;
+}
+
+PyTypeObject *fl_greenlets_type(void)
+{
+    return api.type;
+}
+
+void fl_greenlets_bury(void)
+{
+    PyObject *type, *value, *traceback;
+    if (!api.settrace)
+        return;
+    PyErr_Fetch(&type, &value, &traceback);
+    Py_XDECREF(api.get_current());
+    PyErr_Restore(type, value, traceback);
+}
+
+bool fl_greenlet_is_active(PyObject *greenlet)
+{
+    return api.is_active(greenlet) != 0;
+}
+
+const uintptr_t *fl_greenlet_words(PyObject *greenlet)
+{
+    struct head {
+        PyObject_HEAD
+        PyObject *weak_references, *dict;
+        const uintptr_t *implementation;
+    };
+    return ((struct head *)greenlet)->implementation;
+}
+
+PyObject *fl_greenlet_main_of(PyObject *greenlet)
+{
+    PyObject *top = greenlet, *parent;
+    while ((parent = api.get_parent(top)) != NULL) {
+        Py_DECREF(parent); /* its child holds it */
+        top = parent;
+    }
+    return top;
+}
+
+PyObject *fl_greenlets_main(const struct fl_ext_thread *ext)
+{
+    return ext->core->main->key;
+}
+
+bool fl_greenlets_set_main(struct fl_ext_thread *ext, PyObject *greenlet)
+{
+    if (!prepare(ext))
+        return false;
+    struct fl_task *main = ext->core->main, **slot = slot_of(ext->greenlets, greenlet);
+    if (*slot == main)
+        return true;
+    if (main->key && *slot_of(ext->greenlets, main->key) == main)
+        *slot_of(ext->greenlets, main->key) = &tombstone;
+    main->key = greenlet;
+    slot = slot_of(ext->greenlets, greenlet);
+    if (*slot)
+        *slot = main; /* an address that was used again */
+    return *slot || insert(ext->greenlets, main);
+}
+
+struct fl_task *fl_greenlets_task(struct fl_ext_thread *ext, PyObject *greenlet)
+{
+    if (!prepare(ext))
+        return NULL;
+    struct fl_task *task = *slot_of(ext->greenlets, greenlet);
+    if (!task)
+        return add_task(ext, greenlet, fl_now(ext->core));
+    take_name(task, greenlet);
+    return task;
+}
+
+void fl_greenlets_keep(struct fl_ext_thread *ext, PyObject *greenlet)
+{
+    struct fl_greenlets *greenlets = ext->greenlets;
+    struct fl_task *task = greenlets ? *slot_of(greenlets, greenlet) : NULL;
+    if (!task)
+        return;
+    if (greenlets->kept_count == greenlets->kept_capacity) {
+        uint32_t capacity = greenlets->kept_capacity ? greenlets->kept_capacity * 2 : 64;
+        struct kept *kept = realloc(greenlets->kept, capacity * sizeof *kept);
+        if (!kept)
+            return; /* its task ends, and the next start finds a new one */
+        greenlets->kept = kept;
+        greenlets->kept_capacity = capacity;
+    }
+    PyObject *weak = PyWeakref_NewRef(greenlet, NULL);
+    if (!weak) {
+        PyErr_Clear();
+        return;
+    }
+    greenlets->kept[greenlets->kept_count++] = (struct kept){weak, task};
+    task->seeded_epoch = KEPT;
+}
+
+void fl_greenlets_end_others(struct fl_ext_thread *ext)
+{
+    struct fl_greenlets *greenlets = ext->greenlets;
+    fl_ticks now = fl_session_now(fl_engine.session);
+    for (uint32_t i = 0; greenlets && i < greenlets->capacity; i++) {
+        struct fl_task *task = greenlets->tasks[i];
+        if (!task || task == &tombstone)
+            continue;
+        bool kept = task->seeded_epoch == KEPT;
+        task->seeded_epoch = 0;
+        if (kept || task == ext->core->main || task == atomic_load(&ext->core->task))
+            continue;
+        fl_task_end(ext->core, task, now);
+        greenlets->tasks[i] = &tombstone;
+    }
+}
+
+void fl_greenlets_end_dead(struct fl_ext_thread *ext)
+{
+    struct fl_greenlets *greenlets = ext->greenlets;
+    fl_ticks now = fl_now(ext->core);
+    for (uint32_t i = 0; greenlets && i < greenlets->kept_count; i++) {
+        struct fl_task *task = greenlets->kept[i].task;
+        PyObject *greenlet = fl_compat_weak_target(greenlets->kept[i].weak);
+        if ((!greenlet || !api.is_active(greenlet)) && task != ext->core->main) {
+            struct fl_task **slot = slot_of(greenlets, task->key);
+            if (task == atomic_load(&ext->core->task))
+                fl_other_place(ext->core, ext->core->main, NULL, 0, now);
+            fl_task_end(ext->core, task, now);
+            *slot = &tombstone;
+        }
+        Py_XDECREF(greenlet); /* another one holds it: nothing runs between */
+        Py_DECREF(greenlets->kept[i].weak);
+    }
+    if (greenlets) {
+        free(greenlets->kept);
+        greenlets->kept = NULL;
+        greenlets->kept_count = greenlets->kept_capacity = 0;
+    }
+}
+
+void fl_greenlets_forget_ended(void)
+{
+    pthread_mutex_lock(&orphans.lock);
+    struct kept *rows = orphans.rows;
+    uint32_t count = orphans.count;
+    orphans.rows = NULL;
+    orphans.count = 0;
+    pthread_mutex_unlock(&orphans.lock);
+    for (uint32_t i = 0; i < count; i++)
+        Py_DECREF(rows[i].weak);
+    free(rows);
+}
+
+/* Without the GIL. */
+static void leave_to_others(const struct fl_greenlets *greenlets)
+{
+    if (greenlets->kept_count == 0)
+        return;
+    pthread_mutex_lock(&orphans.lock);
+    size_t count = (size_t)orphans.count + greenlets->kept_count;
+    struct kept *rows = realloc(orphans.rows, count * sizeof *rows);
+    if (rows) {
+        memcpy(rows + orphans.count, greenlets->kept, greenlets->kept_count * sizeof *rows);
+        orphans.rows = rows;
+        orphans.count = (uint32_t)count;
+    }
+    pthread_mutex_unlock(&orphans.lock);
+}
+
 /* The task on whose stack this one runs: itself, unless it is an asyncio task. */
 static struct fl_task *base_of(struct fl_task *task)
 {
@@ -285,11 +499,8 @@ static bool sync_current(struct fl_ext_thread *ext)
     }
     PyErr_Clear();
     struct fl_task *before = base_of(atomic_load_explicit(&thread->task, memory_order_relaxed));
-    struct fl_task *task = *slot_of(ext->greenlets, top);
-    if (!task) {
-        thread->main->key = top; /* the thread's own stack is its main greenlet's */
-        (void)insert(ext->greenlets, thread->main);
-    }
+    (void)fl_greenlets_set_main(ext, top);
+    struct fl_task *task;
     if (current != top) {
         fl_ticks now = fl_now(thread);
         task = *slot_of(ext->greenlets, current);
@@ -311,14 +522,8 @@ bool fl_greenlets_install(struct fl_ext_thread *ext)
     if (!api.settrace)
         return false;
     atomic_store(&fl_engine.session->switches, true);
-    if (!ext->greenlets) {
-        ext->greenlets = calloc(1, sizeof *ext->greenlets);
-        if (!ext->greenlets || !grow(ext->greenlets)) {
-            free(ext->greenlets);
-            ext->greenlets = NULL;
-            return false;
-        }
-    }
+    if (!prepare(ext))
+        return false;
     if (ext->greenlets->epoch == epoch)
         return false;
     PyObject *previous;
@@ -350,6 +555,8 @@ void fl_greenlets_destroy(struct fl_greenlets *greenlets)
 {
     if (!greenlets)
         return;
+    leave_to_others(greenlets);
+    free(greenlets->kept);
     /* `previous` cannot be released without the GIL: greenlet keeps its own reference with the thread's state, and one
      * more per thread that ended while profiled is the price. */
     free(greenlets->tasks);

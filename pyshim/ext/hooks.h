@@ -10,16 +10,23 @@
 /* Makes the callables. Once per process. 0, or -1 with an exception set. */
 int fl_hooks_init(void);
 
-/* All threads, also those started later; C functions as fl_engine.builtins says. 0, or -1 with an exception set and
- * nothing installed. */
-int fl_hooks_install(void);
+/*
+ * All threads, also those started later; C functions as fl_engine.builtins says. 0, or -1 with an exception set and
+ * nothing installed. `wake` calls fl_hooks_wake() for the code of each parked frame; it is called once or twice, and
+ * from its first call on nothing of the program runs.
+ */
+int fl_hooks_install(void (*wake)(void));
 
-/* 0, or -1 with an exception set; no event arrives afterwards in either case. */
-int fl_hooks_remove(void);
+/* 0, or -1 with an exception set; no event arrives afterwards in either case. `wake`: as above; NULL: nothing is
+ * parked.
+ */
+int fl_hooks_remove(void (*wake)(void));
 
 /*
- * Makes sure that frames of this code that are parked in a greenlet deliver events too: since 3.12 switching events on
- * reaches only the frames that a thread is running at that moment.
+ * Frames of this code that are parked in a greenlet deliver the events that are switched on at this moment, and no
+ * others: since 3.12 switching events on or off reaches only the frames that a thread is running. Makes the difference
+ * between a parked frame and code that was never instrumented: 3.15.2 crashes where an exception leaves a frame that
+ * was parked when events were switched on and was not woken before.
  */
 void fl_hooks_wake(PyCodeObject *code);
 

@@ -164,26 +164,35 @@ static int give_tool_id_back(void)
     return done ? 0 : -1;
 }
 
-int fl_hooks_install(void)
+int fl_hooks_install(void (*wake)(void))
 {
     /* In the child of a fork the parent's are still there. */
-    if (fl_hooks_remove() != 0 || take_tool_id() != 0)
+    if (fl_hooks_remove(NULL) != 0 || take_tool_id() != 0)
         return -1;
-    if (register_all(true) == 0 && set_events(true) == 0)
-        return 0;
+    /* The callbacks first: registering them may run the program's audit hooks. */
+    if (register_all(true) == 0) {
+        if (PY_VERSION_HEX >= 0x030f0000)
+            wake(); /* before: else 3.15 crashes; after: else they deliver nothing */
+        if (set_events(true) == 0) {
+            wake();
+            return 0;
+        }
+    }
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    if (fl_hooks_remove() != 0)
+    if (fl_hooks_remove(NULL) != 0)
         PyErr_Clear();
     PyErr_Restore(type, value, traceback);
     return -1;
 }
 
-int fl_hooks_remove(void)
+int fl_hooks_remove(void (*wake)(void))
 {
     if (tool < 0)
         return 0;
     int error = set_events(false);
+    if (wake)
+        wake(); /* parked frames run at full speed again */
     /* Parked frames go on delivering events until the callbacks are gone. */
     error |= register_all(false);
     error |= give_tool_id_back();

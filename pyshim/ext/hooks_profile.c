@@ -94,16 +94,18 @@ int fl_hooks_init(void)
     return 0;
 }
 
-int fl_hooks_install(void)
+int fl_hooks_install(void (*wake)(void))
 {
+    (void)wake;
     newest.state = NULL;
     /* With a NULL object sys.getprofile() stays None, which gevent's thread pool and others look at. */
     hook_new_threads();
     return 0;
 }
 
-int fl_hooks_remove(void)
+int fl_hooks_remove(void (*wake)(void))
 {
+    (void)wake;
     PyThreadState *state = PyInterpreterState_ThreadHead(PyInterpreterState_Main());
     for (; state; state = PyThreadState_Next(state))
         if (state->c_profilefunc == on_event)

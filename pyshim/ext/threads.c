@@ -5,6 +5,8 @@
 #include "greenlets.h"
 #include "labels.h"
 #include "hooks.h"
+#include "other.h"
+#include "stacks.h"
 #include "throws.h"
 
 #include <pthread.h>
@@ -19,11 +21,41 @@ __thread struct fl_thread_cell fl_thread_cell __attribute__((tls_model("initial-
 
 static pthread_key_t at_exit;
 
+/* Never taken at an event but a thread's first one. */
+static struct {
+    pthread_mutex_t lock;
+    struct fl_ext_thread *first;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+struct fl_ext_thread *fl_threads_lock(void)
+{
+    pthread_mutex_lock(&all.lock);
+    return all.first;
+}
+
+void fl_threads_unlock(void)
+{
+    pthread_mutex_unlock(&all.lock);
+}
+
+/* List locked. */
+static void take_out(const struct fl_ext_thread *ext)
+{
+    for (struct fl_ext_thread **at = &all.first; *at; at = &(*at)->next)
+        if (*at == ext) {
+            *at = ext->next;
+            return;
+        }
+}
+
 /* Runs in the ending thread, after its Python thread state is gone: no GIL, no Python. */
 static void thread_ended(void *cell)
 {
     struct fl_ext_thread *ext = cell;
     fl_thread_cell = (struct fl_thread_cell){0};
+    pthread_mutex_lock(&all.lock);
+    take_out(ext);
+    pthread_mutex_unlock(&all.lock);
     fl_greenlets_destroy(ext->greenlets);
     fl_asyncio_destroy(ext->asyncio);
     if (fl_engine.session && ext->core)
@@ -43,7 +75,9 @@ int fl_threads_init(void)
 void fl_threads_after_fork_in_child(void)
 {
     fl_thread_cell = (struct fl_thread_cell){0};
-    (void)pthread_setspecific(at_exit, NULL); /* what it pointed to belongs to the parent's session */
+    all.first = NULL;
+    (void)pthread_mutex_init(&all.lock, NULL); /* a thread that is gone may have held it */
+    (void)pthread_setspecific(at_exit, NULL);  /* what it pointed to belongs to the parent's session */
 }
 
 void fl_thread_name(struct fl_ext_thread *ext)
@@ -56,7 +90,7 @@ void fl_thread_name(struct fl_ext_thread *ext)
     PyObject *threading = modules ? PyDict_GetItemString(modules, "threading") : NULL;
     PyObject *globals = threading && PyModule_Check(threading) ? PyModule_GetDict(threading) : NULL;
     PyObject *active = globals ? PyDict_GetItemString(globals, "_active") : NULL;
-    PyObject *ident = PyLong_FromUnsignedLong(PyThread_get_thread_ident());
+    PyObject *ident = PyLong_FromUnsignedLong(ext->ident);
     PyObject *thread = active && ident && PyDict_CheckExact(active) ? PyDict_GetItemWithError(active, ident) : NULL;
     Py_XINCREF(thread);
     PyObject *name = NULL;
@@ -67,7 +101,7 @@ void fl_thread_name(struct fl_ext_thread *ext)
         Py_XDECREF(dict);
     }
     uint32_t id = name ? fl_string_of(name) : 0;
-    if (id == 0 && getpid() == (pid_t)syscall(SYS_gettid))
+    if (id == 0 && getpid() == (pid_t)ext->tid)
         id = fl_strings_add(&fl_engine.session->strings, "MainThread", strlen("MainThread"));
     if (id != 0) {
         atomic_store_explicit(&ext->core->name, id, memory_order_release);
@@ -79,64 +113,122 @@ void fl_thread_name(struct fl_ext_thread *ext)
     PyErr_Clear();
 }
 
-static struct fl_ext_thread *attach(void)
+/* List locked. `other`: not the thread itself calls. */
+static struct fl_ext_thread *create(uint32_t tid, unsigned long ident, bool other)
 {
     struct fl_ext_thread *ext = calloc(1, sizeof *ext);
     if (!ext)
         return NULL;
     char fallback[32];
-    long tid = syscall(SYS_gettid);
-    int length = PyOS_snprintf(fallback, sizeof fallback, "Thread-%ld", tid);
+    int length = PyOS_snprintf(fallback, sizeof fallback, "Thread-%lu", (unsigned long)tid);
     uint32_t name = fl_strings_add(&fl_engine.session->strings, fallback, (size_t)length);
-    ext->core = fl_thread_attach(fl_engine.session, (uint32_t)tid, name);
-    if (!ext->core || pthread_setspecific(at_exit, ext) != 0) {
-        if (ext->core)
-            fl_thread_detach(ext->core);
+    ext->tid = tid;
+    ext->ident = ident;
+    ext->core = other ? fl_other_attach(fl_engine.session, tid, name) : fl_thread_attach(fl_engine.session, tid, name);
+    if (!ext->core) {
         free(ext);
         return NULL;
     }
+    ext->next = all.first;
+    all.first = ext;
     return ext;
 }
 
-/* The launcher's frame, borrowed and only compared: it, and what is below it, is never shown. NULL: no launcher. */
+/* List locked. It has ended, and never had an event. */
+static void end_gone(struct fl_ext_thread *ext)
+{
+    take_out(ext);
+    fl_greenlets_destroy(ext->greenlets);
+    fl_other_detach(ext->core);
+    free(ext);
+}
+
+void fl_threads_end_gone(void)
+{
+    for (struct fl_ext_thread *ext = fl_threads_lock(), *next; ext; ext = next) {
+        next = ext->next;
+        if (!ext->adopted && fl_cpu_clock_remote((int)ext->tid) == 0)
+            end_gone(ext);
+    }
+    fl_threads_unlock();
+}
+
+struct fl_ext_thread *fl_threads_other(PyThreadState *state)
+{
+    struct fl_ext_thread *ext = all.first;
+    while (ext && ext->tid != state->native_thread_id)
+        ext = ext->next;
+    if (!ext)
+        ext = create((uint32_t)state->native_thread_id, state->thread_id, true);
+    if (ext)
+        fl_thread_name(ext);
+    return ext;
+}
+
+/* The calling thread's. */
+static struct fl_ext_thread *attach(void)
+{
+    uint32_t tid = (uint32_t)syscall(SYS_gettid);
+    struct fl_ext_thread *ext = fl_threads_lock();
+    while (ext && (ext->adopted || ext->tid != tid))
+        ext = ext->next;
+    if (ext) {
+        ext->ident = PyThread_get_thread_ident();
+        fl_thread_adopt(ext->core);
+    } else {
+        ext = create(tid, PyThread_get_thread_ident(), false);
+    }
+    if (ext)
+        ext->adopted = true;
+    if (ext && pthread_setspecific(at_exit, ext) != 0) {
+        end_gone(ext);
+        ext = NULL;
+    }
+    fl_threads_unlock();
+    return ext;
+}
+
 static const PyFrameObject *launcher;
 
-/* The codes of a stack, top first, down to the launcher; if it is met, `below` becomes the number of frames from there
- * on whose ends will be told. A new reference, or NULL with an exception set. Consumes `frame`, which may be NULL.
- * `coroutine` may be NULL; where its frame is among them, `*split` becomes its index, else -1. */
-static PyObject *codes_of(PyFrameObject *frame, uint32_t *below, const PyObject *coroutine, Py_ssize_t *split)
+const PyFrameObject *fl_threads_launcher(void)
 {
-    PyObject *codes = PyList_New(0);
-    bool shown = true;
-    *split = -1;
-    while (frame) {
-        PyCodeObject *code = PyFrame_GetCode(frame);
-        if (frame == launcher) {
-            shown = false;
-            *below = 0;
-        }
-        if (codes && shown && PyList_Append(codes, (PyObject *)code) != 0)
-            Py_CLEAR(codes);
-        PyObject *generator = coroutine ? PyFrame_GetGenerator(frame) : NULL;
-        if (codes && generator && generator == coroutine)
-            *split = PyList_GET_SIZE(codes) - 1;
-        Py_XDECREF(generator);
-        if (!shown && fl_function_of(code) != 0)
-            ++*below;
-        Py_DECREF(code);
+    return launcher;
+}
+
+/* The frame in which this coroutine runs, a new reference, or NULL. Looked for from `frame` outwards. */
+static PyFrameObject *frame_of(const PyObject *coroutine, PyFrameObject *frame)
+{
+    frame = (PyFrameObject *)Py_XNewRef((PyObject *)frame);
+    while (frame && coroutine) {
+        PyObject *generator = PyFrame_GetGenerator(frame);
+        Py_XDECREF(generator); /* its frame holds it */
+        if (generator == coroutine)
+            return frame;
         PyFrameObject *back = PyFrame_GetBack(frame);
         Py_DECREF(frame);
         frame = back;
     }
-    return codes;
+    Py_XDECREF(frame);
+    return NULL;
 }
 
-static void tell(struct fl_thread *thread, PyCodeObject *code)
+/* The current task's stack is that of `frame` up to `end`. */
+static void tell(struct fl_thread *thread, PyFrameObject *frame, const PyFrameObject *end)
 {
-    uint32_t function = fl_function_of(code);
-    fl_hooks_wake(code);
-    if (function)
-        fl_enter(thread, function, false, fl_now(thread));
+    const struct fl_stack *stack = fl_stack_read(frame, end);
+    for (uint32_t i = 0; i < stack->code_count; i++)
+        fl_hooks_wake(stack->codes[i]);
+    fl_seed(thread, stack->functions, stack->count, fl_now(thread));
+}
+
+/* Frames from the launcher's on, if it is below `frame`, are not shown, but their ends will be told. */
+static void count_below(struct fl_thread *thread, PyFrameObject *frame)
+{
+    const struct fl_stack *stack = fl_stack_read(frame, NULL);
+    uint32_t whole = stack->code_count, whole_shown = stack->count;
+    stack = fl_stack_read(frame, launcher);
+    if (stack->code_count < whole)
+        thread->below = whole_shown - stack->count;
 }
 
 void fl_thread_seed(struct fl_thread *thread, enum fl_seed seed)
@@ -144,7 +236,6 @@ void fl_thread_seed(struct fl_thread *thread, enum fl_seed seed)
     /* In the middle of an asyncio task's step the stack is the loop's up to the task's coroutine. */
     struct fl_ext_thread *ext = fl_thread_cell.ext;
     PyObject *coroutine = fl_asyncio_running_coroutine(ext);
-    Py_ssize_t split;
     PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
     if (seed == FL_SEED_NONE)
         launcher = frame;
@@ -153,13 +244,18 @@ void fl_thread_seed(struct fl_thread *thread, enum fl_seed seed)
         Py_DECREF(frame);
         frame = back;
     }
-    PyObject *codes = codes_of(frame, &thread->below, coroutine, &split);
-    for (Py_ssize_t i = codes ? PyList_GET_SIZE(codes) : 0; i-- > 0;) {
-        if (i == split)
-            fl_asyncio_resume_step(ext);
-        tell(thread, (PyCodeObject *)PyList_GET_ITEM(codes, i));
+    if (launcher)
+        count_below(thread, frame);
+    PyFrameObject *step = frame_of(coroutine, frame);
+    PyFrameObject *base = step ? PyFrame_GetBack(step) : (PyFrameObject *)Py_XNewRef((PyObject *)frame);
+    tell(thread, base, launcher);
+    if (step) {
+        fl_asyncio_resume_step(ext);
+        tell(thread, frame, base);
     }
-    Py_XDECREF(codes);
+    Py_XDECREF(base);
+    Py_XDECREF(step);
+    Py_XDECREF(frame);
     Py_XDECREF(coroutine);
     PyErr_Clear();
 }
@@ -181,8 +277,7 @@ struct fl_thread *fl_thread_find(enum fl_seed seed)
     cell->generation = fl_engine.generation;
     cell->core = NULL;
 
-    bool is_new = cell->ext == NULL;
-    if (is_new)
+    if (!cell->ext)
         cell->ext = attach();
     struct fl_ext_thread *ext = cell->ext;
     if (ext) {
@@ -191,15 +286,18 @@ struct fl_thread *fl_thread_find(enum fl_seed seed)
         if (stale)
             fl_session_resume(session, ext->core);
         fl_thread_name(ext);
-        if (stale) {
+        uint64_t epoch = atomic_load_explicit(&session->epoch, memory_order_relaxed);
+        bool first = ext->epoch != epoch;
+        if (first) {
             fl_throws_forget(ext);
             fl_asyncio_forget_steps(ext);
+            fl_greenlets_end_dead(ext);
         }
         bool entered = fl_greenlets_install(ext);
-        if (is_new || stale || entered) {
+        if (first || entered) {
             struct fl_task *task = atomic_load_explicit(&ext->core->task, memory_order_relaxed);
-            task->seeded_epoch = (uint32_t)atomic_load_explicit(&session->epoch, memory_order_relaxed);
-            fl_forget_stack(ext->core, fl_now(ext->core));
+            task->seeded_epoch = (uint32_t)epoch;
+            ext->epoch = epoch;
             fl_thread_seed(ext->core, seed);
             if (is_new || stale)
                 fl_asyncio_tell_suspended(ext);

@@ -20,15 +20,21 @@ struct fl_told {
 };
 #define FL_TOLD_MAX 16u
 
-/* One per OS thread, owner only. Freed at the thread's end, which no Python code runs at. */
+/* One per OS thread; the owner's, or another's on its behalf with the GIL and the list locked. Freed at the thread's
+ * end, which no Python code runs at. */
 struct fl_ext_thread {
     struct fl_thread *core;
     struct fl_greenlets *greenlets;   /* NULL until greenlet is known to this thread */
     struct fl_asyncio *asyncio;       /* NULL until a coroutine ran on it */
     struct fl_told told[FL_TOLD_MAX]; /* newest last; shape: told_count */
     uint32_t told_count;
+    struct fl_ext_thread *next; /* in the list of all */
+    unsigned long ident;        /* Python's */
+    uint64_t epoch;             /* session's, in which it last told its stack itself */
+    uint32_t tid;
     uint32_t names_tried; /* how often its name was looked for in vain */
     bool named;
+    bool adopted; /* the thread itself has had an event; else another one made this (other.h) */
 };
 
 struct fl_thread_cell {
@@ -58,6 +64,23 @@ static inline struct fl_thread *fl_thread_here(enum fl_seed seed)
 
 /* Tells the core the frames of the current Python stack, outermost first, as already entered. */
 void fl_thread_seed(struct fl_thread *thread, enum fl_seed seed);
+
+/*
+ * All threads that are known, linked by next; none of them can end until fl_threads_unlock(). GIL; nothing that gives
+ * it up may be called between.
+ */
+struct fl_ext_thread *fl_threads_lock(void);
+void fl_threads_unlock(void);
+
+/* List locked: the one with this thread state, made on its behalf where it was not seen yet. NULL where there is no
+ * room. */
+struct fl_ext_thread *fl_threads_other(PyThreadState *state);
+
+/* Ends those that have gone without any event of their own. GIL. */
+void fl_threads_end_gone(void);
+
+/* The frame, borrowed and only compared, that is never shown, nor what is below it; NULL where there is none. */
+const PyFrameObject *fl_threads_launcher(void);
 
 /* Looks for the thread's Python name, if it has none yet; cheap, called when something rare happens on it. */
 void fl_thread_name(struct fl_ext_thread *ext);

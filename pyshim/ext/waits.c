@@ -52,6 +52,14 @@ static PyObject *frame_by_getter(PyObject *greenlet, PyTypeObject *greenlet_type
     return frame;
 }
 
+PyFrameObject *fl_greenlet_top_frame(PyObject *greenlet, PyTypeObject *greenlet_type)
+{
+    PyObject *frame = frame_by_getter(greenlet, greenlet_type);
+    bool is_frame = frame && PyFrame_Check(frame);
+    Py_XDECREF(frame);
+    return is_frame ? (PyFrameObject *)frame : NULL;
+}
+
 /* Returns the frame that the getter gave, borrowed (the greenlet holds it), or NULL. */
 static PyFrameObject *learn_offset(PyObject *greenlet, PyTypeObject *greenlet_type)
 {

@@ -17,6 +17,10 @@ uint32_t fl_wait_of(PyObject *greenlet, PyTypeObject *greenlet_type);
 /* Likewise for whatever is suspended at this instruction (byte offset) of this code. */
 uint32_t fl_wait_at(PyCodeObject *code, int instruction);
 
+/* The topmost frame of a greenlet that is parked, borrowed (the greenlet holds it). NULL: it has no Python frames, or
+ * is current on its thread. No exception is left. */
+PyFrameObject *fl_greenlet_top_frame(PyObject *greenlet, PyTypeObject *greenlet_type);
+
 /* In the child of a fork: the names belong to the parent's session. */
 void fl_waits_after_fork_in_child(void);
 
