@@ -102,7 +102,7 @@ static bool insert(struct fl_greenlets *greenlets, struct fl_task *task)
 }
 
 /* gevent's Hub, or a class made from it; by names, without running code. eventlet's is told by its entry function. */
-static bool is_hub(PyObject *greenlet)
+bool fl_greenlet_is_hub(PyObject *greenlet)
 {
     PyObject *mro = Py_TYPE(greenlet)->tp_mro;
     for (Py_ssize_t i = 0; mro && i < PyTuple_GET_SIZE(mro); i++) {
@@ -148,7 +148,7 @@ static struct fl_task *add_task(struct fl_ext_thread *ext, PyObject *greenlet, f
         return NULL;
     }
     take_name(task, greenlet);
-    if (is_hub(greenlet))
+    if (fl_greenlet_is_hub(greenlet))
         fl_task_set_hub(thread, task);
     fl_thread_name(ext);
     return task;

@@ -19,7 +19,7 @@ struct family {
     PyObject *main;
     struct fl_ext_thread *ext; /* NULL: not known which thread that is */
     PyObject *current;         /* the one that runs, if it can be told */
-    uint32_t currents;         /* how many it could be: a parked one without Python frames looks the same */
+    uint32_t currents;         /* how many it could be: one that is parked without Python frames looks the same */
 };
 
 /* What a start or stop has found; only between begin and end. */
@@ -73,6 +73,14 @@ static uint32_t family_with(PyObject *main)
     return now_there.family_count++;
 }
 
+static void may_be_current(struct family *family, PyObject *greenlet)
+{
+    if (family->current && fl_greenlet_is_hub(family->current))
+        return; /* a hub that is parked has frames: so it is the one */
+    family->currents = fl_greenlet_is_hub(greenlet) ? 1 : family->currents + 1;
+    family->current = greenlet;
+}
+
 /* Finds the greenlets that have a stack, and sorts them by thread. */
 static void collect(void)
 {
@@ -97,10 +105,8 @@ static void collect(void)
         found->rows[kept] = greenlet;
         now_there.family_of[kept] = family;
         now_there.top_frame[kept] = fl_greenlet_top_frame(greenlet, type);
-        if (!now_there.top_frame[kept]) {
-            now_there.families[family].current = greenlet;
-            now_there.families[family].currents++;
-        }
+        if (!now_there.top_frame[kept])
+            may_be_current(&now_there.families[family], greenlet);
         kept++;
     }
     found->count = kept;
@@ -230,11 +236,12 @@ static void tell_running(struct fl_ext_thread *ext, const struct family *family,
 {
     struct fl_thread *thread = ext->core;
     struct fl_task *task = thread->main;
-    if (family && family->currents == 1 && family->current != family->main) {
+    if (family && family->currents != 1)
+        return; /* the owner will tell at its next event */
+    if (family && family->current != family->main)
         task = fl_greenlets_task(ext, family->current);
-        if (!task)
-            return;
-    }
+    if (!task)
+        return;
     const struct fl_stack *stack = fl_stack_read(frame, fl_threads_launcher());
     fl_other_place(thread, task, stack->functions, stack->count, fl_now(thread));
     task->seeded_epoch = epoch();
@@ -276,6 +283,13 @@ static void tell_parked(struct fl_ext_thread *ext, PyObject *greenlet, PyFrameOb
     task->seeded_epoch = has_coroutines ? 0 : epoch();
 }
 
+/* Without Python frames that is known only where it is known which one is current. */
+static bool is_parked(size_t row)
+{
+    const struct family *family = &now_there.families[now_there.family_of[row]];
+    return now_there.top_frame[row] || (family->currents == 1 && family->current != now_there.found.rows[row]);
+}
+
 /* List of threads locked. */
 static void tell_all_parked(void)
 {
@@ -284,7 +298,7 @@ static void tell_all_parked(void)
         if (!ext || !fl_other_begin(ext->core))
             continue;
         for (size_t row = 0; row < now_there.found.count; row++)
-            if (now_there.family_of[row] == i && now_there.top_frame[row])
+            if (now_there.family_of[row] == i && is_parked(row))
                 tell_parked(ext, now_there.found.rows[row], now_there.top_frame[row]);
         fl_other_end(ext->core);
     }
