@@ -19,6 +19,7 @@ enum { API_TYPE = 0, API_GET_CURRENT = 4, API_ACTIVE = 10, API_GET_PARENT = 11 }
 /* What greenlet offers, once it is imported. The module lives as long as the process. */
 static struct {
     PyObject *settrace;                  /* owned; NULL until greenlet is noticed */
+    PyObject *gettrace;                  /* owned */
     PyObject *(*get_current)(void);      /* new reference; may run Python (it empties greenlet's list of deaths) */
     PyObject *(*get_parent)(PyObject *); /* new reference, NULL for a thread's main greenlet */
     int (*is_active)(PyObject *);        /* started and not ended */
@@ -32,7 +33,11 @@ struct fl_greenlets {
     PyObject *previous; /* owned: the tracer that was there before ours, or NULL */
     uint64_t epoch;     /* of the session, when the tracer was installed; 0: it is not */
     bool inside;        /* in the tracer: two tracers that chain to each other must not go round for ever */
-    struct kept *kept;  /* while profiling is off: the greenlets that lived when it was switched off */
+    /* Another tracer was put over ours. Does it call ours? For one switch ours is put over it, and that is seen. */
+    bool trying, reached;
+    PyObject *below;         /* owned, while trying: what ours chained to */
+    const PyObject *trusted; /* only compared: a tracer that calls ours */
+    struct kept *kept;       /* while profiling is off: the greenlets that lived when it was switched off */
     uint32_t kept_count, kept_capacity;
 };
 
@@ -216,10 +221,24 @@ static int call_settrace(PyObject *callable, PyObject **previous)
     return 0;
 }
 
+/* The tracer over which ours was put is on top again. */
+static void step_down(struct fl_greenlets *greenlets)
+{
+    PyObject *top;
+    if (call_settrace(greenlets->previous, &top) == 0)
+        Py_XDECREF(top);
+    PyErr_Clear();
+    Py_XSETREF(greenlets->previous, greenlets->below);
+    greenlets->below = NULL;
+    greenlets->trying = false;
+}
+
 /* Takes our tracer off the calling thread. */
 static void remove_from_inside(struct fl_greenlets *greenlets)
 {
     PyObject *top;
+    if (greenlets->trying)
+        step_down(greenlets);
     if (call_settrace(greenlets->previous, &top) != 0) {
         PyErr_Clear();
         return;
@@ -240,6 +259,56 @@ static void remove_from_inside(struct fl_greenlets *greenlets)
     Py_XDECREF(top);
 }
 
+/* Another tool has taken our tracer away: what happened since is not known, from the next event on it is again. */
+static void displaced(struct fl_ext_thread *ext)
+{
+    fl__add(&ext->core->displaced, 1);
+    ext->lost_track = true;
+    fl_thread_cell.generation = 0;
+}
+
+/* In the tracer, which was put over another one for this switch. */
+static void end_trial(struct fl_ext_thread *ext)
+{
+    struct fl_greenlets *greenlets = ext->greenlets;
+    PyObject *type, *value, *traceback;
+    if (!greenlets->reached) {
+        greenlets->trying = false;
+        Py_CLEAR(greenlets->below); /* it forgot about what was there before: ours stays on top */
+        displaced(ext);
+        return;
+    }
+    PyErr_Fetch(&type, &value, &traceback);
+    greenlets->trusted = greenlets->previous;
+    step_down(greenlets);
+    PyErr_Restore(type, value, traceback);
+}
+
+/* Is our tracer still called? No exception may be set. */
+static void notice_displaced(void)
+{
+    struct fl_ext_thread *ext = fl_thread_cell.ext;
+    struct fl_greenlets *greenlets = ext ? ext->greenlets : NULL;
+    if (!fl_engine.running || !greenlets || greenlets->inside || greenlets->trying ||
+        greenlets->epoch != atomic_load_explicit(&fl_engine.session->epoch, memory_order_relaxed))
+        return;
+    PyObject *top = PyObject_CallNoArgs(api.gettrace);
+    if (top == Py_None) {
+        greenlets->epoch = 0;
+        Py_CLEAR(greenlets->previous);
+        displaced(ext);
+    } else if (top && top != tracer && top != greenlets->trusted) {
+        PyObject *before;
+        if (call_settrace(tracer, &before) == 0) {
+            greenlets->below = greenlets->previous;
+            greenlets->previous = before;
+            greenlets->trying = true;
+        }
+    }
+    Py_XDECREF(top);
+    PyErr_Clear();
+}
+
 /* The tracer: tracer(event, (origin, target)). Must not raise: greenlet would drop it and throw that into the target.
  */
 static PyObject *on_switch(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
@@ -248,9 +317,13 @@ static PyObject *on_switch(PyObject *self, PyObject *const *args, size_t nargsf,
     (void)kwnames;
     struct fl_ext_thread *ext = fl_thread_cell.ext;
     struct fl_greenlets *greenlets = ext ? ext->greenlets : NULL;
-    if (!greenlets || greenlets->inside || PyVectorcall_NARGS(nargsf) != 2 || !PyTuple_CheckExact(args[1]) ||
-        PyTuple_GET_SIZE(args[1]) != 2)
+    if (!greenlets || PyVectorcall_NARGS(nargsf) != 2 || !PyTuple_CheckExact(args[1]) || PyTuple_GET_SIZE(args[1]) != 2)
         Py_RETURN_NONE;
+    if (greenlets->inside) {
+        greenlets->reached = true;
+        return greenlets->trying && greenlets->below ? PyObject_Vectorcall(greenlets->below, args, 2, NULL)
+                                                     : Py_NewRef(Py_None);
+    }
 
     PyObject *previous = Py_XNewRef(greenlets->previous);
     if (__builtin_expect(fl_engine.running, 1)) {
@@ -264,6 +337,7 @@ static PyObject *on_switch(PyObject *self, PyObject *const *args, size_t nargsf,
         Py_RETURN_NONE;
     /* As if we were not there: what it raises goes where it would have gone. */
     greenlets->inside = true;
+    greenlets->reached = false;
     PyObject *result = PyObject_Vectorcall(previous, args, (size_t)PyVectorcall_NARGS(nargsf), NULL);
     greenlets->inside = false;
     if (!result) {
@@ -273,19 +347,24 @@ static PyObject *on_switch(PyObject *self, PyObject *const *args, size_t nargsf,
         fl__add(&ext->core->displaced, 1);
     }
     Py_DECREF(previous);
+    if (greenlets->trying && result)
+        end_trial(ext);
     return result;
 }
 
 void fl_greenlets_notice(void)
 {
-    if (api.settrace)
+    if (api.settrace) {
+        notice_displaced();
         return;
+    }
     PyObject *modules = PyImport_GetModuleDict();
     PyObject *module = modules ? PyDict_GetItemString(modules, "greenlet._greenlet") : NULL;
     PyObject *globals = module && PyModule_Check(module) ? PyModule_GetDict(module) : NULL;
     PyObject *capsule = globals ? PyDict_GetItemString(globals, "_C_API") : NULL;
     PyObject *settrace = globals ? PyDict_GetItemString(globals, "settrace") : NULL;
-    if (!capsule || !settrace || !PyCapsule_IsValid(capsule, "greenlet._C_API"))
+    PyObject *gettrace = globals ? PyDict_GetItemString(globals, "gettrace") : NULL;
+    if (!capsule || !settrace || !gettrace || !PyCapsule_IsValid(capsule, "greenlet._C_API"))
         return; /* not imported, or in the middle of it */
     void **slots = PyCapsule_GetPointer(capsule, "greenlet._C_API");
     /* Function pointers through void *: how the capsule hands them out. */
@@ -293,6 +372,7 @@ void fl_greenlets_notice(void)
     memcpy(&api.get_parent, &slots[API_GET_PARENT], sizeof api.get_parent);
     memcpy(&api.is_active, &slots[API_ACTIVE], sizeof api.is_active);
     api.type = slots[API_TYPE];
+    api.gettrace = Py_NewRef(gettrace);
     api.settrace = Py_NewRef(settrace);
     if (fl_engine.session)
         atomic_store(&fl_engine.session->switches, true);
@@ -525,7 +605,7 @@ bool fl_greenlets_install(struct fl_ext_thread *ext)
     if (!prepare(ext))
         return false;
     if (ext->greenlets->epoch == epoch)
-        return false;
+        return ext->lost_track && sync_current(ext);
     PyObject *previous;
     if (call_settrace(tracer, &previous) != 0) {
         PyErr_Clear();

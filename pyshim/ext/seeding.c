@@ -329,23 +329,40 @@ void fl_seeding_tell(void)
     PyErr_Restore(type, value, traceback);
 }
 
+/* Thread begun (other.h). */
+static void keep(struct fl_ext_thread *ext)
+{
+    PyObject *main = fl_greenlets_main(ext);
+    fl_greenlets_end_dead(ext); /* of a stop before, where the thread did not run meanwhile */
+    for (size_t i = 0; i < now_there.found.count; i++)
+        if (now_there.families[now_there.family_of[i]].main == main)
+            fl_greenlets_keep(ext, now_there.found.rows[i]);
+    fl_greenlets_end_others(ext);
+}
+
 void fl_seeding_keep(void)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     collect();
     for (struct fl_ext_thread *ext = fl_threads_lock(); ext; ext = ext->next) {
-        PyObject *main = fl_greenlets_main(ext);
-        if (!main || !fl_other_begin(ext->core))
+        if (!fl_greenlets_main(ext) || !fl_other_begin(ext->core))
             continue;
-        fl_greenlets_end_dead(ext); /* of a stop before, where the thread did not run meanwhile */
-        for (size_t i = 0; i < now_there.found.count; i++)
-            if (now_there.families[now_there.family_of[i]].main == main)
-                fl_greenlets_keep(ext, now_there.found.rows[i]);
-        fl_greenlets_end_others(ext);
+        keep(ext);
         fl_other_end(ext->core);
     }
     fl_threads_unlock();
     PyErr_Clear();
     PyErr_Restore(type, value, traceback);
+}
+
+void fl_seeding_check(struct fl_ext_thread *ext)
+{
+    if (!fl_greenlets_main(ext))
+        return;
+    fl_seeding_begin();
+    collect();
+    keep(ext);
+    fl_greenlets_end_dead(ext);
+    fl_seeding_end();
 }

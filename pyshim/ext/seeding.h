@@ -9,6 +9,8 @@
 #ifndef FL_EXT_SEEDING_H
 #define FL_EXT_SEEDING_H
 
+struct fl_ext_thread;
+
 /* May run code of the program: greenlets that other threads have dropped are buried. Switches the collector off. */
 void fl_seeding_begin(void);
 
@@ -23,5 +25,9 @@ void fl_seeding_tell(void);
 void fl_seeding_keep(void);
 
 void fl_seeding_end(void);
+
+/* Owner thread, by itself: deaths and switches were missed. Tasks of greenlets that are gone end; the others' stacks
+ * are told anew when they go on. */
+void fl_seeding_check(struct fl_ext_thread *ext);
 
 #endif

@@ -6,6 +6,7 @@
 #include "labels.h"
 #include "hooks.h"
 #include "other.h"
+#include "seeding.h"
 #include "stacks.h"
 #include "throws.h"
 
@@ -287,19 +288,22 @@ struct fl_thread *fl_thread_find(enum fl_seed seed)
             fl_session_resume(session, ext->core);
         fl_thread_name(ext);
         uint64_t epoch = atomic_load_explicit(&session->epoch, memory_order_relaxed);
-        bool first = ext->epoch != epoch;
+        bool first = ext->epoch != epoch || ext->lost_track;
+        if (ext->lost_track)
+            fl_seeding_check(ext);
         if (first) {
             fl_throws_forget(ext);
             fl_asyncio_forget_steps(ext);
             fl_greenlets_end_dead(ext);
         }
         bool entered = fl_greenlets_install(ext);
+        ext->lost_track = false;
         if (first || entered) {
             struct fl_task *task = atomic_load_explicit(&ext->core->task, memory_order_relaxed);
             task->seeded_epoch = (uint32_t)epoch;
             ext->epoch = epoch;
             fl_thread_seed(ext->core, seed);
-            if (is_new || stale)
+            if (first)
                 fl_asyncio_tell_suspended(ext);
         }
         if (fl_labels_used && (is_new || stale))

@@ -34,7 +34,8 @@ struct fl_ext_thread {
     uint32_t tid;
     uint32_t names_tried; /* how often its name was looked for in vain */
     bool named;
-    bool adopted; /* the thread itself has had an event; else another one made this (other.h) */
+    bool lost_track; /* another tool has taken our switch tracer away for a while */
+    bool adopted;    /* the thread itself has had an event; else another one made this (other.h) */
 };
 
 struct fl_thread_cell {

