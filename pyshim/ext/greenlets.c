@@ -201,6 +201,8 @@ static void switched(struct fl_ext_thread *ext, PyObject *origin, PyObject *targ
         /* First seen since the start: it may have been parked in the middle of its stack. No frames: it just begins. */
         to->seeded_epoch = epoch;
         fl_thread_seed(thread, FL_SEED_ALL);
+        if (fl_labels_used)
+            fl_labels_find(thread);
     }
     if (!lives) {
         struct fl_task **slot = slot_of(greenlets, origin);

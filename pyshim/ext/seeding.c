@@ -5,6 +5,7 @@
 #include "greenlets.h"
 #include "hash.h"
 #include "hooks.h"
+#include "labels.h"
 #include "other.h"
 #include "stacks.h"
 #include "threads.h"
@@ -279,8 +280,9 @@ static void tell_parked(struct fl_ext_thread *ext, PyObject *greenlet, PyFrameOb
         has_coroutines |= (stack->codes[i]->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0;
     fl_seed_parked(thread, task, stack->functions, stack->count, fl_now(thread));
     fl_task_set_wait(task, fl_wait_of(greenlet, fl_greenlets_type()));
-    /* An event loop in the middle of a step is told once more when it goes on: only then its task can be told. */
-    task->seeded_epoch = has_coroutines ? 0 : epoch();
+    /* An event loop in the middle of a step is told once more when it goes on: only then its task can be told. So is a
+     * greenlet that may have a label, which is found in its own context. */
+    task->seeded_epoch = has_coroutines || fl_labels_used ? 0 : epoch();
 }
 
 /* Without Python frames that is known only where it is known which one is current. */

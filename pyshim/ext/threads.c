@@ -306,7 +306,7 @@ struct fl_thread *fl_thread_find(enum fl_seed seed)
             if (first)
                 fl_asyncio_tell_suspended(ext);
         }
-        if (fl_labels_used && (is_new || stale))
+        if (fl_labels_used && first)
             fl_labels_find(ext->core);
         cell->core = ext->core;
         /* A new threading.Thread is entered in the list of names some calls after its first event: look again at the

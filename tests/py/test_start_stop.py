@@ -489,3 +489,24 @@ tell([len([task for task in seen.tasks if task["path"] == "a/b/c/d"]), start, st
     assert count == 10_000
     assert start < 0.1
     assert stop < 0.1
+
+
+def test_a_label_is_known_again_after_a_start(told: Told) -> None:
+    # GIVEN a greenlet that has set a label, and is parked when profiling starts anew
+    groups = told(
+        """
+def work():
+    with flamelet.label("blue"):
+        event.wait()
+        inner()
+def inner(): pass
+event = Event()
+worker = gevent.spawn(work)
+flamelet.start(); gevent.sleep(0.01); flamelet.stop()
+flamelet.start()
+event.set(); worker.join()
+tell([[group.entry, group.label, group.ended] for group in flamelet.snapshot().groups])
+"""
+    )
+    # THEN what it does is in the group of that label
+    assert ["work", "blue", 1] in groups
