@@ -9,8 +9,6 @@ import pytest
 from both import Both
 
 trap = pytest.mark.trap
-UNNOTICED = pytest.mark.xfail(strict=True, reason="a removed tracer is not noticed")
-BROUGHT_BACK = pytest.mark.xfail(strict=True, reason="a stop brings back a tracer that was removed meanwhile")
 ONE_PROFILE_FUNCTION = pytest.mark.skipif(
     sys.version_info < (3, 12), reason="up to 3.11 a thread has one profile function: while it is theirs we see nothing"
 )
@@ -36,7 +34,6 @@ def times(n: int, **more: int) -> dict[str, int]:
 
 
 @trap(20)
-@UNNOTICED
 def test_the_program_takes_all_switch_tracers_away(both: Both) -> None:
     # GIVEN a program that calls settrace(None) in the middle of a session
     seen = both(
@@ -68,7 +65,7 @@ say(gettrace() is None)
 @trap(20)
 @pytest.mark.parametrize(
     "chains",
-    [True, pytest.param(False, marks=UNNOTICED)],
+    [True, False],
 )
 def test_another_switch_tracer_is_installed_in_the_middle(both: Both, chains: bool) -> None:
     # GIVEN a tracer that the program installs while profiled, which calls the one before it, or forgets it
@@ -104,7 +101,7 @@ log.clear(); work(); say(log)
 @trap(21)
 @pytest.mark.parametrize(
     "when",
-    ["before", pytest.param("after", marks=UNNOTICED)],
+    ["before", "after"],
 )
 def test_gevent_assert_switches(both: Both, when: str) -> None:
     # GIVEN gevent's own tracer, installed before or after ours, which takes what was there before back at its end
@@ -186,10 +183,7 @@ def test_gevent_monitor_thread(both: Both, when: str) -> None:
         "ours first, stopped first",
         "ours first, stopped last",
         "ours last, stopped first",
-        pytest.param(
-            "ours last, stopped last",
-            marks=BROUGHT_BACK,
-        ),
+        "ours last, stopped last",
     ],
 )
 def test_tracers_come_and_go_in_any_order(both: Both, order: str) -> None:

@@ -183,7 +183,6 @@ def test_a_parked_endless_loop_that_is_never_entered_again(both: Both) -> None:
 
 
 @trap(4)
-@pytest.mark.xfail(strict=True, reason="greenlets parked before the start are no tasks until they run")
 def test_a_greenlet_that_never_runs_again_is_listed_where_it_is_parked(both: Both) -> None:
     # GIVEN a greenlet that was parked before the start and is not resumed while profiled
     seen = both(
@@ -246,7 +245,6 @@ def test_a_stop_while_parked_and_a_start_while_parked_elsewhere(both: Both) -> N
 
 
 @trap(5)
-@pytest.mark.xfail(strict=True, reason="who dies while profiling is off is taken for parked")
 def test_a_greenlet_that_dies_while_profiling_is_off(both: Both) -> None:
     # GIVEN greenlets that end between a stop and the next start, whose addresses are then used again by others
     seen = both(
@@ -282,7 +280,6 @@ def test_a_greenlet_that_dies_while_profiling_is_off(both: Both) -> None:
 
 @trap(6)
 @pytest.mark.parametrize("builtins", [False, True])
-@pytest.mark.xfail(strict=True, reason="who dies while profiling is off is taken for parked")
 def test_a_thousand_starts_and_stops(both: Both, builtins: bool) -> None:
     # GIVEN a thousand stretches, with greenlets parked over each border
     seen = both(
@@ -393,7 +390,6 @@ def test_an_exception_leaves_frames_that_were_parked_before_the_start(both: Both
 
 
 @trap(44)
-@pytest.mark.xfail(strict=True, reason="greenlets parked before the start are no tasks until they run")
 def test_parked_greenlets_that_gc_freeze_has_hidden(both: Both) -> None:
     # GIVEN greenlets that were parked before gc.freeze(), as pre-fork servers call it, and then a start
     seen = both(
