@@ -29,7 +29,7 @@
 /* A row with added == 0 does not exist. `added`, `changed`: versions of the shadow. Ids as on the wire. */
 struct fl_shadow_node {
     uint64_t added, changed;
-    uint32_t parent, function, group, thread; /* function 0: a root */
+    uint32_t parent, function, group, thread; /* function 0: a root. parent: of an own node, its parent's `serial` */
     uint32_t seeded;                          /* frames that were there before the start */
     uint64_t calls, cpu, blocked, idle, waited;
     /* What these were made of, to see a change: the raw words, and the open interval; ticks. */
@@ -239,6 +239,9 @@ int fl_shadow_watch_lock(struct fl_shadow *shadow);
  * at its node in the next picture. 0 or FL_ENOMEM (then the picture is the last one). 0.1 to 0.4 ms for 100,000 nodes.
  */
 int fl_shadow_refresh(struct fl_shadow *shadow);
+
+/* A client wants to see this task alone: it gets an own tree at its next switch in. False: no such task. */
+bool fl_shadow_watch_task(struct fl_shadow *shadow, uint32_t id);
 
 /* Looks at where each thread is, so that a long slice can be told with the place where most of it was spent, and
  * collects the slices that are over. Cheap (threads only); worth calling every 20 ms. */

@@ -155,6 +155,8 @@ static bool know(struct fl_shadow *shadow, fl_node_id id, const struct fl_node *
         shadow->nodes_alive++;
     }
     *row = (struct fl_shadow_node){.added = version, .changed = version, .parent = parent};
+    if (parent && fl_node_is_own(node))
+        row->parent = shadow->nodes[parent].own->serial;
     row->function = is_root ? 0 : node->function;
     row->group = group;
     row->thread =

@@ -254,6 +254,14 @@ void fl__shadow_tasks(struct fl_shadow *shadow, fl_ticks now, uint64_t version)
     }
 }
 
+bool fl_shadow_watch_task(struct fl_shadow *shadow, uint32_t id)
+{
+    for (uint32_t i = 0; i < shadow->task_count; i++)
+        if (shadow->tasks[i].id == id && id != 0)
+            return fl_task_watch(fl_table_row(&shadow->session->tasks, i), id);
+    return false;
+}
+
 static void count_trees(struct fl_shadow *shadow, uint32_t groups)
 {
     for (uint32_t i = 0; i < groups; i++)

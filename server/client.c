@@ -95,11 +95,14 @@ static void introduce(struct fl_client *client, const struct fl_service *service
     }
 }
 
-static void subscribe(struct fl_client *client, const struct fl_request *request, uint64_t now)
+static void subscribe(struct fl_client *client, struct fl_service *service, const struct fl_request *request,
+                      uint64_t now)
 {
     client->subscribed = true;
     client->subscription++;
     client->selection = request->selection;
+    if (request->selection.task)
+        (void)fl_shadow_watch_task(service->shadow, request->selection.task); /* unknown: there is nothing to show */
     client->cursor = (struct fl_cursor){0};
     client->period = (uint64_t)(NS_PER_S / request->rate);
     /* At once; but whoever subscribes on and on gets no more than the highest rate. */
@@ -115,14 +118,14 @@ static void answer(struct fl_client *client, const struct fl_request *request)
     fl_message_done(message, client->seq, request);
 }
 
-static void serve(struct fl_client *client, const struct fl_request *request, uint64_t now)
+static void serve(struct fl_client *client, struct fl_service *service, const struct fl_request *request, uint64_t now)
 {
     switch (request->command) {
     case FL_COMMAND_INITIALIZE:
         refuse_as(client, request, FL_REFUSED_TWICE, "\"initialize\" was sent before");
         break;
     case FL_COMMAND_SUBSCRIBE:
-        subscribe(client, request, now);
+        subscribe(client, service, request, now);
         break;
     case FL_COMMAND_UNSUBSCRIBE:
         client->subscribed = client->update_due = false;
@@ -150,7 +153,7 @@ static void handle_message(struct fl_client *client, struct fl_service *service,
     else if (result == FL_REQUEST_REFUSED)
         refuse(client, &request, &refusal);
     else
-        serve(client, &request, now);
+        serve(client, service, &request, now);
 }
 
 void fl_client_receive(struct fl_client *client, struct fl_service *service, uint64_t now, const void *bytes,

@@ -11,7 +11,7 @@ static bool same_cursor(const struct fl_cursor *a, const struct fl_cursor *b)
 
 static bool same_selection(const struct fl_selection *a, const struct fl_selection *b)
 {
-    return a->sections == b->sections && a->one_group == b->one_group && a->group == b->group;
+    return a->sections == b->sections && a->one_group == b->one_group && a->group == b->group && a->task == b->task;
 }
 
 static struct fl_picture *make(const struct fl_shadow *shadow, const struct fl_cursor *from,

@@ -105,8 +105,9 @@ static bool read_what(const json_t *what, unsigned *sections, struct fl_refusal 
 
 static bool read_tree(const json_t *tree, struct fl_selection *selection, struct fl_refusal *refusal)
 {
-    static const char expected[] = "{\"of\": \"all\"} or {\"of\": \"group\", \"group\": id}";
-    json_int_t group;
+    static const char expected[] =
+        "{\"of\": \"all\"}, {\"of\": \"group\", \"group\": id} or {\"of\": \"task\", \"task\": id}";
+    json_int_t group, task;
 
     if (!tree)
         return true;
@@ -115,6 +116,12 @@ static bool read_tree(const json_t *tree, struct fl_selection *selection, struct
         return wrong(refusal, "tree", expected);
     if (strcmp(of, "all") == 0)
         return true;
+    if (strcmp(of, "task") == 0) {
+        if (!integer_between(json_object_get(tree, "task"), 1, FL_REQUEST_SEQ_MAX, &task))
+            return wrong(refusal, "tree", expected);
+        selection->task = (uint32_t)task;
+        return true;
+    }
     if (strcmp(of, "group") != 0 || !integer_between(json_object_get(tree, "group"), 0, FL_REQUEST_SEQ_MAX, &group))
         return wrong(refusal, "tree", expected);
     selection->one_group = true;

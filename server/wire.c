@@ -6,6 +6,8 @@
 #include "thread.h"
 #include "wire_parts.h"
 
+#include <stdlib.h>
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const struct fl_column function_add[] = {
@@ -282,8 +284,51 @@ static void write_tasks(struct update *u)
     fl_buffer_fini(&del.bytes);
 }
 
+static int by_serial(const void *a, const void *b)
+{
+    uint32_t left = (*(const struct fl_shadow_node *const *)a)->own->serial;
+    uint32_t right = (*(const struct fl_shadow_node *const *)b)->own->serial;
+    return left < right ? -1 : left > right;
+}
+
+/* The task's own tree: parents before their children, as everywhere, though its slots are in no order. */
+static void write_own_nodes(struct update *u)
+{
+    const struct fl_shadow *shadow = u->shadow;
+    const struct fl_shadow_node **rows = malloc(((size_t)shadow->node_count + 1) * sizeof *rows);
+    size_t count = 0;
+    uint64_t since = 0;
+    if (!rows) {
+        u->out->failed = true;
+        return;
+    }
+    for (uint32_t id = 0; id < shadow->node_count; id++) {
+        const struct fl_shadow_node *row = &shadow->nodes[id];
+        if (row->added != 0 && fl_shadow_is_own(row) && row->own->task == u->selection->task)
+            rows[count++] = row;
+    }
+    qsort(rows, count, sizeof *rows, by_serial);
+    begin_section(u);
+    for (size_t i = 0; i < count; i++) {
+        since = rows[0]->own->since;
+        pick(u, rows[i]->added, rows[i]->changed, false, rows[i]->own->serial, rows[i]);
+    }
+    if (count > 0) {
+        fl_buffer_text(u->out, ",\"tree\":{\"task\":");
+        fl_json_unsigned(u->out, u->selection->task);
+        fl_json_unsigned_field(u->out, "since", since);
+        fl_buffer_text(u->out, "}");
+    }
+    end_section(u, "nodes", node_add, COUNT(node_add), node_upd, COUNT(node_upd), NULL);
+    free(rows);
+}
+
 static void write_nodes(struct update *u)
 {
+    if (u->selection->task) {
+        write_own_nodes(u);
+        return;
+    }
     begin_section(u);
     for (uint32_t id = 0; id < u->shadow->node_count; id++) {
         const struct fl_shadow_node *row = &u->shadow->nodes[id];

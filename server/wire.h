@@ -33,6 +33,7 @@ struct fl_selection {
     unsigned sections; /* enum fl_section, ored */
     bool one_group;    /* nodes of `group` only; otherwise of all groups */
     uint32_t group;    /* group id */
+    uint32_t task;     /* not 0: nodes of this task's own tree only */
 };
 
 struct fl_cursor {

@@ -60,6 +60,9 @@ static void test_subscribe_with_everything(void **state)
                      FL_REQUEST_OK);
     assert_int_equal(request.selection.sections, 0);
     assert_true(request.rate == 20);
+    assert_int_equal(parse(SUBSCRIBE(",\"arguments\":{\"tree\":{\"of\":\"task\",\"task\":9}}")), FL_REQUEST_OK);
+    assert_int_equal(request.selection.task, 9);
+    assert_false(request.selection.one_group);
 }
 
 static void test_wrong_arguments_are_named(void **state)
@@ -71,6 +74,8 @@ static void test_wrong_arguments_are_named(void **state)
         {SUBSCRIBE(",\"arguments\":{\"rate\":1e400}"), NULL}, /* no number at all: refused by the parser */
         {SUBSCRIBE(",\"arguments\":{\"rate\":null}"), "rate"},
         {SUBSCRIBE(",\"arguments\":{\"rate\":-5}"), "rate"},
+        {SUBSCRIBE(",\"arguments\":{\"tree\":{\"of\":\"task\",\"task\":0}}"), "tree"},
+        {SUBSCRIBE(",\"arguments\":{\"tree\":{\"of\":\"task\"}}"), "tree"},
         {SUBSCRIBE(",\"arguments\":{\"what\":null}"), "what"},
         {SUBSCRIBE(",\"arguments\":{\"what\":[1]}"), "what"},
         {SUBSCRIBE(",\"arguments\":{\"tree\":null}"), "tree"},

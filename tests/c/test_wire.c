@@ -179,8 +179,47 @@ static void test_sections_and_groups_are_chosen(void **state)
     assert_int_equal(rows_in(body, "nodes", "add"), 3);
     assert_int_equal(rows_in(body, "nodes", "upd"), 3);
     json_decref(body);
+    body = whole(&(struct fl_selection){.sections = FL_SECTION_TREE, .task = 12345});
+    assert_null(json_object_get(body, "nodes"));
+    assert_null(json_object_get(body, "tree"));
+    json_decref(body);
     body = whole(&(struct fl_selection){.sections = FL_SECTION_TREE, .one_group = true, .group = 12345});
     assert_null(json_object_get(body, "nodes"));
+    json_decref(body);
+}
+
+/* GIVEN tasks with own trees, THEN the tree of one task is told alone, parents first, and what changed in it. */
+static void test_the_tree_of_one_task(void **state)
+{
+    (void)state;
+    script_begin(&(struct fl_session_options){.task_trees = FL_TREES_ALL});
+    struct fl_task *main_task = current_task(), *gone = spawn(), *other = spawn();
+    call("main");
+    /* The slots of a task that has ended are used again, last first. */
+    to(gone), call("serve"), call("a"), call("b"), to(main_task), end(gone);
+    busy(3), to(other), call("serve"), busy(2), call("a"), call("b"), busy(10);
+    look();
+    const struct fl_selection selection = {.sections = FL_SECTION_TREE, .task = atomic_load(&other->id)};
+    struct fl_cursor cursor = {0};
+    json_t *body = update_body(script.shadow, &cursor, &selection);
+    const json_t *add = json_object_get(json_object_get(body, "nodes"), "add");
+    const json_t *ids = json_object_get(add, "id"), *parents = json_object_get(add, "parent");
+    assert_int_equal(json_array_size(ids), 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(json_integer_value(json_array_get(parents, i)),
+                         i ? json_integer_value(json_array_get(ids, i - 1)) : 0);
+    const json_t *tree = json_object_get(body, "tree");
+    assert_int_equal(json_integer_value(json_object_get(tree, "task")), selection.task);
+    assert_int_equal(json_integer_value(json_object_get(tree, "since")), 3);
+    json_decref(body);
+    ret("b"), busy(1);
+    look();
+    body = update_body(script.shadow, &cursor, &selection);
+    assert_int_equal(rows_in(body, "nodes", "add"), 0);
+    assert_int_equal(rows_in(body, "nodes", "upd"), 1);
+    json_decref(body);
+    body = whole(&(struct fl_selection){.sections = FL_SECTION_TREE, .one_group = true, .group = 2});
+    assert_int_equal(rows_in(body, "nodes", "add"), 4);
     json_decref(body);
 }
 
@@ -488,6 +527,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_delta_has_only_what_is_new, script_end),
         cmocka_unit_test_teardown(test_is_there_news, script_end),
         cmocka_unit_test_teardown(test_sections_and_groups_are_chosen, script_end),
+        cmocka_unit_test_teardown(test_the_tree_of_one_task, script_end),
         cmocka_unit_test_teardown(test_who_missed_deletions_begins_anew, script_end),
         cmocka_unit_test_teardown(test_slices_are_told_once, script_end),
         cmocka_unit_test_teardown(test_history_is_in_whole_pictures, script_end),

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from running import PYTHON, run
+from running import LIMIT, PYTHON, run, running
 from test_api import answer
+from test_live import client_when_ready
 
 Write = Callable[..., Path]
 
@@ -62,3 +63,44 @@ def test_a_wrong_setting(write: Write, tmp_path: Path) -> None:
     finished = run(PYTHON, "program.py", cwd=tmp_path)
     assert finished.code == 1
     assert "task_trees is 'some'; it can be long, watched or all" in finished.errors
+
+
+def test_the_tree_of_one_task_live(write: Write, tmp_path: Path) -> None:
+    # GIVEN two greenlets with one entry function, of which a client follows the one that is named "followed"
+    write(
+        "program.py",
+        """
+        import gevent, os
+        def one(): return sum(range(2000))
+        def other(): return sum(range(2000))
+        def serve(work):
+            while not os.path.exists("stop"):
+                work()
+                gevent.sleep(0.005)
+        greenlets = [gevent.spawn(serve, one), gevent.spawn(serve, other)]
+        greenlets[0].name = "followed"
+        open("ready", "w").close()
+        gevent.joinall(greenlets)
+        """,
+    )
+    with running(tmp_path, "program.py") as live, client_when_ready(live, tmp_path) as client:
+        client.subscribe(live.token, rate=20)
+        followed = 0
+        for picture in client.updates(LIMIT):
+            named = [number for number, task in picture.tasks.items() if picture.string(task.name) == "followed"]
+            if named:
+                (followed,) = named
+                break
+        assert client.answer_to(client.send("flamelet/subscribe", tree={"of": "task", "task": followed}, rate=20))[
+            "success"
+        ]
+        calls: dict[str, int] = {}
+        for picture in client.updates(LIMIT):
+            calls = {picture.function(node.function).name: node.calls for node in picture.nodes.values()}
+            if calls.get("one", 0) > 20:
+                break
+        (tmp_path / "stop").touch()
+    # THEN it is told the tree of that one alone: its stack, entered before, and what it calls since
+    assert calls["one"] > 20
+    assert calls["serve"] == 0
+    assert "other" not in calls
