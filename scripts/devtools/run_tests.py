@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
-from devtools import c_suites, e2e_suites, lint_suites, long_suites, next_suites, python_suites, web_suites
+from devtools import c_suites, e2e_suites, lint_suites, long_suites, next_suites, python_suites, traps, web_suites
 from devtools.checkout import LOGS, RESULTS, ROOT
 from devtools.locking import one_at_a_time
 from devtools.pythons import Python, find_pythons, supported_versions
@@ -67,7 +67,16 @@ def main() -> int:
         ran = {*usable, *(suite.name.removeprefix("py-next-") for suite in chosen if suite.part == "next")}
         missing = [version for version in supported_versions() if version not in ran]
         outcomes += [_Outcome(f"py-{version}", COULD_NOT_RUN, 0) for version in missing]
+    if {"py", "next"} <= set(names):
+        outcomes.append(_traps())
     return _print_summary(outcomes)
+
+
+def _traps() -> _Outcome:
+    """The matrix of traps, which a run makes anew and CI only compares."""
+    complaints = traps.bring_up_to_date(write=os.environ.get("CI") != "true")
+    print("\n".join(complaints))
+    return _Outcome("traps", Result(passed=int(not complaints), failed=len(complaints)), 0)
 
 
 def _parse() -> argparse.Namespace:
