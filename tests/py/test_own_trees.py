@@ -46,12 +46,12 @@ def test_the_numbers_are_the_same(write: Write, tmp_path: Path, task_trees: str)
         groups = {{g.entry: [g.started, g.ended] for g in snapshot.groups}}
         walls = [[t.wall, sum(x.cpu + x.blocked + x.idle for x in snapshot.tasks if x.thread == t.id)]
                  for t in snapshot.threads]
-        own = sum(f.own_cpu + f.own_blocked + f.own_idle for f in snapshot.functions)
+        own = sum(g.cpu + g.blocked + g.idle for g in snapshot.groups)
         say([calls(), groups, sum(turned), walls, own, sum(t.wall for t in snapshot.threads)])
         """,
     )
     calls, groups, turned, _, own, wall = result
-    # THEN calls are exact, and the functions' own times are the threads' wall time
+    # THEN calls are exact, and the groups' times are the threads' wall time
     assert calls["work"] == 2000
     assert calls["inner"] == 4000 + turned
     assert groups["work"] == [2000, 2000]
