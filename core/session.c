@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define DEFAULT_NODE_BYTES    (64ull << 20)
+/* With the index by which they are found, up to 24 bytes a node, 64 MiB. */
+#define DEFAULT_NODE_BYTES    (46ull << 20)
 #define DEFAULT_THRESHOLD_NS  100000000ull
 #define DEFAULT_LONG_LIVED_NS 1000000000ull
 #define DEFAULT_ENDED_TASKS   1024u

@@ -31,7 +31,7 @@ enum fl_session_state { FL_SESSION_NEW, FL_SESSION_RUNNING, FL_SESSION_STOPPED, 
 
 /* Zero means the default. */
 struct fl_session_options {
-    uint64_t node_bytes;    /* memory for nodes, default 64 MiB */
+    uint64_t node_bytes;    /* memory for nodes, default 46 MiB; what finds them takes up to a third more */
     uint64_t threshold_ns;  /* slices longer than this are long, default 100 ms */
     uint32_t ended_tasks;   /* ended tasks that each thread keeps, default 1,024 */
     int task_trees;         /* enum fl_task_trees: which tasks have an own tree beside the watched ones */

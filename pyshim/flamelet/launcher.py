@@ -20,7 +20,6 @@ from typing import Any, NamedTuple, cast
 from . import _ext, _supported
 from .errors import UsageError
 
-
 # Whether the interpreter forgets where a script was before it shows the error by which the script ended, or takes its
 # exit code; it used to do so afterwards (gh-152132, in bug-fix releases too).
 _FORGETS_FIRST = sys.version_info >= {13: (3, 13, 15), 14: (3, 14, 7)}.get(sys.version_info.minor, (3, 15))

@@ -146,9 +146,9 @@ def begin(*, builtins: bool, threshold: float, seed: bool, task_trees: str = "lo
     _end_with_the_program()
 
 
-def prepare(*, builtins: bool) -> None:
+def prepare(*, builtins: bool, threshold: float, task_trees: str) -> None:
     """Make the session, with events off again: what is wrong with it shows before a program runs."""
-    begin(builtins=builtins, threshold=DEFAULT_THRESHOLD, seed=False)
+    begin(builtins=builtins, threshold=threshold, seed=False, task_trees=task_trees)
     _ext.stop()
 
 

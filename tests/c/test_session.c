@@ -198,7 +198,7 @@ static void test_options(void **state)
 {
     (void)state;
     script_begin(NULL);
-    assert_int_equal(script.session->options.node_bytes, 64 << 20);
+    assert_int_equal(script.session->options.node_bytes, 46 << 20);
     assert_int_equal(script.session->options.threshold_ns, 100000000);
     assert_int_equal(script.session->threshold, 100000000);
     assert_int_equal(script.session->options.ended_tasks, 1024);

@@ -99,6 +99,9 @@ BAD = {
     "port is no number": (["--port", "http", "program.py"], "'http' is not a number from 0 to 65535"),
     "port too large": (["--port", "65536", "program.py"], "'65536' is not a number from 0 to 65535"),
     "port below zero": (["--port=-1", "program.py"], "'-1' is not a number from 0 to 65535"),
+    "threshold is no number": (["--threshold", "soon", "program.py"], "'soon' is not a number of seconds above 0"),
+    "threshold of nothing": (["--threshold", "0", "program.py"], "'0' is not a number of seconds above 0"),
+    "unknown task trees": (["--task-trees", "some", "program.py"], "invalid choice: 'some'"),
     "port misses": (["--port"], "expected one argument"),
     "unknown option": (["--fast", "program.py"], "unrecognized arguments: --fast"),
     "shortened option": (["--no-serv", "program.py"], "unrecognized arguments: --no-serv"),
@@ -137,6 +140,25 @@ def test_no_permission(tmp_path: Path, program: Path) -> None:
     assert "Permission denied" in run(FLAMELET, "run", "program.py", cwd=tmp_path).errors
     program.chmod(stat.S_IRUSR)
     assert "Permission denied" in run(FLAMELET, "run", "-o", "closed/x", "program.py", cwd=tmp_path).errors
+
+
+def test_threshold_and_task_trees(tmp_path: Path, write: Write) -> None:
+    # GIVEN a program with one slice of 40 ms
+    write(
+        "program.py",
+        """
+        import time
+        def nap(): time.sleep(0.04)
+        nap()
+        """,
+    )
+    # WHEN the threshold is 20 ms, or a second, THEN the slice is listed, or not
+    for threshold, count in (("0.02", 1), ("1", 0)):
+        options = ("--threshold", threshold, "--task-trees=all", "-o", "out.flamelet")
+        assert run(FLAMELET, "run", *options, "program.py", cwd=tmp_path).code == 0
+        report = report_of(tmp_path / "out.flamelet")
+        assert len(report["slices"]) == count
+        assert report["about"]["threshold"] == float(threshold)
 
 
 def test_port_in_use(tmp_path: Path, program: Path) -> None:

@@ -40,7 +40,21 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--no-server", dest="server", action="store_false", help="no live view")
     parser.add_argument("--open", action="store_true", help="open the live view in a browser")
     parser.add_argument("--builtins", action="store_true", help="functions written in C too, at a higher cost")
-    parser.before_program = (*port.option_strings, *output.option_strings)
+    threshold = parser.add_argument(
+        "--threshold",
+        type=_seconds,
+        default=session.DEFAULT_THRESHOLD,
+        metavar="SECONDS",
+        help="list who holds a hub for longer than this (default: 0.1)",
+    )
+    task_trees = parser.add_argument(
+        "--task-trees",
+        choices=session.TASK_TREES,
+        default=session.TASK_TREES[0],
+        help="tasks with a call tree of their own: that live long or are watched (default), only the watched, all",
+    )
+    with_values = (port, output, threshold, task_trees)
+    parser.before_program = tuple(name for option in with_values for name in option.option_strings)
     parser.set_defaults(run=run)
 
 
@@ -50,7 +64,7 @@ def run(options: argparse.Namespace) -> launcher.Launch:
         raise UsageError(f"{'--open' if options.open else '--port'} and --no-server exclude each other")
     launch = launcher.load(program, with_builtins=options.builtins)
     file = RecordingFile(options.output) if options.output is not None else None
-    session.prepare(builtins=options.builtins)
+    session.prepare(builtins=options.builtins, threshold=options.threshold, task_trees=options.task_trees)
     if options.server:
         url = session.serve_session(options.port, session.encodable(str(program)))
         say(url)
@@ -73,3 +87,13 @@ def _port(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) <= 65535):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 65535")
     return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0
+    if not 0 < seconds <= 3600:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0 and up to 3600")
+    return seconds
