@@ -17,10 +17,10 @@ def start(
     """Switch events on. The first call makes the session of this process; later ones go on with it (the options of the
     session, all but ``builtins``, are then ignored). No-op while running.
 
-    builtins: C functions too. threshold_ns, node_bytes: 0 is the default (100 ms; 46 MiB, 64 with what finds them). clock: "auto", "tsc" or
-    "monotonic". cpu_clock: "auto", "rseq" or "short". seed: frames that are on the stacks already show at their place
-    (False for the launcher, whose own frames are below the program's). task_trees: "long", "watched" or "all": which
-    tasks have a call tree of their own.
+    builtins: C functions too. threshold_ns, node_bytes: 0 is the default (100 ms; 46 MiB, 64 with what finds the
+    nodes). clock: "auto", "tsc" or "monotonic". cpu_clock: "auto", "rseq" or "short". seed: frames that are on the
+    stacks already show at their place (False for the launcher, whose own frames are below the program's). task_trees:
+    "long", "watched" or "all": which tasks have a call tree of their own.
     RuntimeError: a forced clock does not exist here; another profiler took every monitoring tool id.
     """
 
