@@ -1,4 +1,4 @@
-"""What takes too long for every run: fuzzing, and the Python tests on an extension with sanitizers."""
+"""What takes too long for every run: fuzzing, the Python tests on an extension with sanitizers, the benchmarks' own."""
 
 import subprocess
 from functools import partial
@@ -19,7 +19,13 @@ def suites(machine: Machine) -> list[Suite]:
     return [
         Suite("long", "long-fuzz", partial(_fuzz, machine)),
         Suite("long", "long-asan", partial(_run_sanitized, machine)),
+        Suite("long", "long-bench", partial(_run_benchmarks, machine)),
     ]
+
+
+def _run_benchmarks(machine: Machine, transcript: Transcript) -> Result:
+    tests = sorted(str(file.relative_to(ROOT)) for file in (ROOT / "tests" / "py").glob("test_bench_*.py"))
+    return run_pytest(machine.flamelet(machine.newest, transcript), "long-bench", tests, transcript)
 
 
 def _fuzz(machine: Machine, transcript: Transcript) -> Result:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from devtools.checkout import ROOT
 from devtools.chroot import Chroot
-from devtools.python_suites import run_pytest
+from devtools.python_suites import TESTS, run_pytest
 from devtools.pythons import Python
 from devtools.results import Result
 from devtools.suites import Machine, Suite
@@ -43,4 +43,4 @@ def _run(machine: Machine, debian: Chroot, version: str, transcript: Transcript)
     if transcript.run(venv.command([venv.python, "-c", _FULL_VERSION])) != 0:
         raise CommandFailed(f"{venv.python} does not run in {debian.folder}; remove {_FOLDER} to make both anew")
     machine.install(venv, transcript, "cmake.define.FLAMELET_WERROR=ON", node=[])
-    return run_pytest(venv, name_of(version), ["tests/py"], transcript)
+    return run_pytest(venv, name_of(version), TESTS, transcript)

@@ -10,6 +10,10 @@ from devtools.transcript import Transcript, environment
 from devtools.venvs import Venv
 
 
+# The benchmarks' own tests take minutes and say the same everywhere: long-bench runs them once.
+TESTS = ["tests/py", "--ignore-glob=*/test_bench_*.py"]
+
+
 def suites(machine: Machine) -> list[Suite]:
     return [
         *(Suite("py", f"py-{python.minor}", partial(_run, machine, python)) for python in machine.pythons.values()),
@@ -19,7 +23,7 @@ def suites(machine: Machine) -> list[Suite]:
 
 def _run(machine: Machine, python: Python, transcript: Transcript) -> Result:
     venv = machine.flamelet(python, transcript)
-    return run_pytest(venv, f"py-{python.minor}", ["tests/py"], transcript)
+    return run_pytest(venv, f"py-{python.minor}", TESTS, transcript)
 
 
 def _run_scripts(machine: Machine, transcript: Transcript) -> Result:

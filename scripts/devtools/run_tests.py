@@ -27,7 +27,7 @@ _PARTS = {
 }
 # Parts that `all` leaves out.
 _MORE_PARTS = {
-    "long": "fuzzing, pytest under sanitizers",
+    "long": "fuzzing, pytest under sanitizers, the benchmarks' tests",
     "next": "the Python package on Debian's newest interpreters, in a chroot: needs root",
 }
 
