@@ -9,7 +9,6 @@ from devtools.suites import Machine, Suite
 from devtools.transcript import Transcript, environment
 from devtools.venvs import Venv
 
-
 # The benchmarks' own tests take minutes and say the same everywhere: long-bench runs them once.
 TESTS = ["tests/py", "--ignore-glob=*/test_bench_*.py"]
 
