@@ -46,7 +46,7 @@ def _lint_c(machine: Machine, transcript: Transcript) -> Result:
     venv = machine.tools(machine.newest, transcript)
     env = environment(venv.bin, *machine.node(transcript))
     folder = BUILD / "lint-c"
-    options = ("-DFLAMELET_EXTENSION=ON", f"-DPython_EXECUTABLE={venv.python}")
+    options = ("-DFLAMELET_EXTENSION=ON", "-DFLAMELET_PAGE=OFF", f"-DPython_EXECUTABLE={venv.python}")
     configure_c(folder, "clang", transcript, *options, env=env)
     sources = [name for name in tracked_files.names() if name.endswith(".c")]
     # Not the tests: the analyser takes no notice of cmocka's assertions.

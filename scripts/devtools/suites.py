@@ -84,6 +84,8 @@ class Machine:
     def install(self, venv: Venv, transcript: Transcript, *settings: str, node: Sequence[Path] | None = None) -> None:
         """flamelet into the venv. settings: scikit-build-core's. node: as node() gives it, if not that."""
         self.page(transcript)
+        # Several builds at a time, and a page that is served meanwhile: none of them may make it anew.
+        settings = ("cmake.define.FLAMELET_PAGE=OFF", *settings)
         with self._locks[str(venv.folder)]:
             install_flamelet(venv, self.node(transcript) if node is None else list(node), transcript, *settings)
 
