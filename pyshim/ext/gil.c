@@ -84,6 +84,7 @@ void fl_gil_init(void)
     Py_BEGIN_ALLOW_THREADS
     other = read_holder();
     Py_END_ALLOW_THREADS
+    // cppcheck-suppress legacyUninitvar ; it does not know Python's macros, behind which it forgets what was set
     right = right && other != tid && read_holder() == tid;
     atomic_store_explicit(&gil.holder_sure, right, memory_order_release);
 }
