@@ -50,9 +50,9 @@ is_there() {
     local name=${1#*:}
     case $1 in
     command:*) command -v "$name" ;;
-    header:*) echo "#include <$name>" | gcc -E - ;;
+    header:*) gcc -E - <<<"#include <$name>" ;;
     library:*) command -v pkg-config && pkg-config --exists "$name" ;;
-    fuzzer) echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang -x c -fsanitize=fuzzer -o /dev/null - ;;
+    fuzzer) clang -x c -fsanitize=fuzzer -o /dev/null - <<<'int LLVMFuzzerTestOneInput(void) { return 0; }' ;;
     keyring) ls /usr/share/keyrings/debian-archive-keyring.* ;;
     font:*) find /usr/share/fonts -name "$name" | grep . ;;
     esac >/dev/null 2>&1
