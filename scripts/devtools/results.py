@@ -9,17 +9,25 @@ from pathlib import Path
 
 @dataclass
 class Result:
-    """Counts of tests; `skipped` has the reason of each skipped one."""
+    """Counts of tests; `skipped` has the reason of each skipped one, `late` the name of each that passed at a later
+    try only: tests against the machine's clock have more than one (`flaky` in tests/py)."""
 
     passed: int = 0
     failed: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
+    late: Counter[str] = field(default_factory=Counter)
 
     def __add__(self, other: "Result") -> "Result":
-        return Result(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
+        return Result(
+            self.passed + other.passed,
+            self.failed + other.failed,
+            self.skipped + other.skipped,
+            self.late + other.late,
+        )
 
     def counts(self) -> str:
-        return f"{self.passed} passed, {self.failed} failed, {self.skipped.total()} skipped"
+        text = f"{self.passed} passed, {self.failed} failed, {self.skipped.total()} skipped"
+        return f"{text}, {self.late.total()} late" if self.late else text
 
 
 COULD_NOT_RUN = Result(failed=1)
@@ -43,6 +51,8 @@ def from_junit(file: Path) -> Result:
             result.skipped[skip.get("message") or "no reason given"] += 1
         else:
             result.passed += 1
+            if case.find("properties/property[@name='tries']") is not None:
+                result.late[f"{case.get('classname', '')}.{case.get('name')}"] += 1
     return result
 
 

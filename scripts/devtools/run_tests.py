@@ -164,6 +164,8 @@ def _print_summary(outcomes: Sequence[_Outcome]) -> int:
         print(outcome.line())
     for reason, times in sorted(total.skipped.items()):
         print(f"skipped {times}: {reason}")
+    for name, times in sorted(total.late.items()):
+        print(f"passed at a later try only {times}: {name}")
     print(f"logs: {LOGS.relative_to(ROOT)}")
     print(total.counts())
     return 1 if total.failed else 0

@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case FL_REQUEST_OK:
         CHECK(request.seq >= 1 && request.seq <= FL_REQUEST_SEQ_MAX);
         CHECK(request.command != FL_COMMAND_SUBSCRIBE || (request.rate >= FL_RATE_MIN && request.rate <= FL_RATE_MAX));
-        CHECK((request.selection.sections & ~(unsigned)FL_SECTION_ALL) == 0);
+        CHECK((request.selection.sections & ~(unsigned)(FL_SECTION_ALL | FL_SECTION_TIMELINE)) == 0);
         CHECK(request.command != FL_COMMAND_INITIALIZE || request.protocol_min <= request.protocol_max);
         CHECK(memchr(request.token, '\0', sizeof request.token));
         break;

@@ -25,10 +25,13 @@ from typing import Any
 
 import pytest
 
+# What is measured here, a busy neighbour may disturb; scripts/test tells which test needed another try.
+pytestmark = pytest.mark.flaky(reruns=2, reruns_delay=1)
+
 SHOP = Path(__file__).parents[2] / "examples" / "shop"
 LIMIT = 20.0  # seconds for what takes a moment
-HELD = 0.15  # seconds: one mistake holds the hub at least so long
-FREE = 0.1  # seconds: the other routes, but for the checkout, take less
+HELD = 0.08  # seconds: one mistake holds the hub at least so long, also where the machine got twice as fast meanwhile
+FREE = 0.07  # seconds: the other routes, but for the checkout, take less
 ASKED = 5  # times
 PAYMENT = 0.15  # seconds
 

@@ -53,10 +53,14 @@ def test_junit(tmp_path: Path) -> None:
         "<testsuites><testsuite>"
         "<testcase name='a'/><testcase name='b'><failure/></testcase><testcase name='c'><error/></testcase>"
         "<testcase name='d'><skipped message='no such clock here'/></testcase><testcase name='e'><skipped/></testcase>"
+        "<testcase name='f' classname='t'><properties><property name='tries' value='2'/></properties></testcase>"
         "</testsuite></testsuites>"
     )
     skipped = Counter({"no such clock here": 1, "no reason given": 1})
-    assert from_junit(file) == Result(passed=1, failed=2, skipped=skipped)
+    result = from_junit(file)
+    assert result == Result(passed=2, failed=2, skipped=skipped, late=Counter({"t.f": 1}))
+    # AND what passed at a later try only is told
+    assert result.counts() == "2 passed, 2 failed, 2 skipped, 1 late"
 
 
 @pytest.mark.parametrize("text", [None, "<testsuite><testcase na"], ids=["none", "cut off"])
