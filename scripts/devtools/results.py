@@ -43,7 +43,15 @@ def of_run(exit_code: int, result: Result) -> Result:
 def from_junit(file: Path) -> Result:
     """Of a JUnit report, as pytest, vitest and Playwright write it. A missing report is an empty result."""
     result = Result()
-    for case in _cases(file):
+    retried: set[tuple[str | None, str | None]] = set()
+    # Backwards: pytest reports each try, the last one counts.
+    for case in reversed(_cases(file)):
+        name = (case.get("classname"), case.get("name"))
+        tried_again = case.find("properties/property[@name='tries']") is not None
+        if name in retried:
+            continue
+        if tried_again:
+            retried.add(name)
         skip = case.find("skipped")
         if case.find("failure") is not None or case.find("error") is not None:
             result.failed += 1
@@ -51,8 +59,8 @@ def from_junit(file: Path) -> Result:
             result.skipped[skip.get("message") or "no reason given"] += 1
         else:
             result.passed += 1
-            if case.find("properties/property[@name='tries']") is not None:
-                result.late[f"{case.get('classname', '')}.{case.get('name')}"] += 1
+            if tried_again:
+                result.late[".".join(filter(None, name))] += 1
     return result
 
 

@@ -53,6 +53,7 @@ def test_junit(tmp_path: Path) -> None:
         "<testsuites><testsuite>"
         "<testcase name='a'/><testcase name='b'><failure/></testcase><testcase name='c'><error/></testcase>"
         "<testcase name='d'><skipped message='no such clock here'/></testcase><testcase name='e'><skipped/></testcase>"
+        "<testcase name='f' classname='t'/>"
         "<testcase name='f' classname='t'><properties><property name='tries' value='2'/></properties></testcase>"
         "</testsuite></testsuites>"
     )
