@@ -5,7 +5,7 @@ import { KINDS, type Kind, type KindColumns, type Kinds, type Times, timesAt } f
 /** "all", or the ids of groups. */
 export type Scope = "all" | readonly number[];
 
-const COLUMNS = ["parent", "function", "depth", "hiddenBy", "nested", "calls"] as const;
+const COLUMNS = ["parent", "function", "depth", "hiddenBy", "nested", "calls", "seeded"] as const;
 const floats = (): KindColumns => ({
   cpu: new Float64Array(256),
   blocked: new Float64Array(256),
@@ -31,6 +31,8 @@ export class Tree {
   /** 1: an ancestor has the same function, so its total is in that one's. */
   nested: Uint8Array = new Uint8Array(256);
   calls: Float64Array = new Float64Array(256);
+  /** Frames that were entered before profiling was started: no calls. */
+  seeded: Float64Array = new Float64Array(256);
   readonly own: KindColumns = floats();
   /** Of the node and all below it, hidden nodes left out. Of a hidden node: what it would be. */
   readonly total: KindColumns = floats();
@@ -244,12 +246,14 @@ export class Tree {
     const { nodeIndex, size } = this;
     const { cpu, blocked, idle, waited } = this.own;
     const calls = this.calls.fill(0, 0, size);
+    const seeded = this.seeded.fill(0, 0, size);
     for (const kind of KINDS) this.own[kind].fill(0, 0, size);
     for (let i = 0; i < nodes.count; i++) {
       const id = nodes.order[i]!;
       const node = nodeIndex[id]!;
       if (node < 0) continue;
       calls[node]! += nodes.calls[id]!;
+      seeded[node]! += nodes.seeded[id]!;
       cpu[node]! += nodes.cpu[id]!;
       blocked[node]! += nodes.blocked[id]!;
       idle[node]! += nodes.idle[id]!;

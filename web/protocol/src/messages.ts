@@ -4,6 +4,8 @@ export const PROTOCOL_VERSION = 1;
 
 /** Columns of equal length: one number per row. */
 export type Columns<K extends string> = Readonly<Record<K, readonly number[]>>;
+/** Columns that older servers do not send: all 0 then. */
+export type LaterColumns<K extends string> = Partial<Columns<K>>;
 
 export interface Request {
   seq: number;
@@ -89,6 +91,8 @@ export interface Lost {
   slices: number;
   strings: number;
   threads: number;
+  /** Older servers do not say. */
+  timeline?: number;
 }
 
 export interface Status {
@@ -96,6 +100,8 @@ export interface Status {
   clock: string;
   /** What one reading of the clocks costs, in ns. */
   reading: number;
+  /** What flamelet adds to a call and to a switch, in ns; 0 or absent: not known. */
+  cost?: { call: number; switch: number };
   switches: boolean;
   nodes: number;
   tasks: number;
@@ -128,7 +134,8 @@ export type ThreadUpd = Columns<
   | "blocked"
   | "idle"
   | "end"
->;
+> &
+  LaterColumns<"slice_node" | "cost" | "gil_wait" | "gil_holder">;
 export type TaskAdd = Columns<"id" | "thread" | "begin" | "hub">;
 export type TaskUpd = Columns<
   | "id"
@@ -146,10 +153,14 @@ export type TaskUpd = Columns<
   | "longest"
 >;
 export type NodeAdd = Columns<"id" | "parent" | "function" | "group" | "thread">;
-export type NodeUpd = Columns<"id" | "calls" | "cpu" | "blocked" | "idle" | "waited">;
+export type NodeUpd = Columns<"id" | "calls" | "cpu" | "blocked" | "idle" | "waited"> &
+  LaterColumns<"seeded">;
 export type SliceAdd = Columns<
   "id" | "thread" | "task" | "group" | "node" | "begin" | "end" | "cpu" | "blocked" | "idle"
->;
+> &
+  LaterColumns<"gil" | "gil_holder" | "gil_node">;
+export type HoldAdd = Columns<"id" | "thread" | "function">;
+export type HoldUpd = Columns<"id" | "count" | "cpu" | "blocked" | "longest">;
 
 export interface ThreadHistory {
   id: number;
@@ -174,5 +185,6 @@ export interface Update {
   tasks?: { add?: TaskAdd; upd?: TaskUpd; del?: readonly number[] };
   nodes?: { add?: NodeAdd; upd?: NodeUpd };
   slices?: { add: SliceAdd };
+  holds?: { add?: HoldAdd; upd?: HoldUpd };
   history?: { period: number; threads: readonly ThreadHistory[] };
 }

@@ -39,6 +39,8 @@ export interface NodeRow extends Sums {
   thread: number;
   depth: number;
   calls: number;
+  /** Frames entered before the start. */
+  seeded: number;
   children: Map<number, NodeRow>;
 }
 
@@ -81,6 +83,14 @@ export interface ThreadRow {
   blocked: number;
   idle: number;
   end: number;
+  /** What the profiler itself took: events times what one costs. */
+  cost: number;
+  /** Who holds the GIL while this thread waits for it; null: it does not wait. */
+  gilHolder: ThreadRow | null;
+  /** How much of the current slice it waited for the GIL; who held it last, and where. */
+  sliceGil: number;
+  sliceGilHolder: number;
+  sliceGilNode: number;
   onProcessor: boolean;
   /** Roots by group. */
   roots: Map<number, NodeRow>;
@@ -99,6 +109,20 @@ export interface SliceRow {
   cpu: number;
   blocked: number;
   idle: number;
+  gil: number;
+  gilHolder: number;
+  gilNode: number;
+}
+
+/** Long slices of threads with a hub, by the function in which most of each was spent. */
+export interface HoldRow {
+  id: number;
+  thread: number;
+  function: number;
+  count: number;
+  cpu: number;
+  blocked: number;
+  longest: number;
 }
 
 export interface CoreOptions {
@@ -108,12 +132,15 @@ export interface CoreOptions {
   keepEnded?: number;
   /** Long slices kept. */
   keepSlices?: number;
+  /** What the profiler adds to a call with its return, and to a switch. */
+  cost?: { call: number; switch: number };
 }
 
 export class Core {
   readonly threshold: number;
   readonly keepEnded: number;
   readonly keepSlices: number;
+  readonly cost: { readonly call: number; readonly switch: number };
   readonly strings: string[] = [""];
   readonly functions: FunctionRow[] = [{ name: 0, qualname: 0, file: 0, line: 0, kind: FunctionKind.made }];
   readonly groups: GroupRow[] = [newGroup(0, 0, 0)];
@@ -121,6 +148,7 @@ export class Core {
   readonly tasks = new Map<number, TaskRow>();
   readonly nodes: NodeRow[] = [];
   readonly slices: SliceRow[] = [];
+  readonly holds: HoldRow[] = [];
   state: "running" | "stopped" | "ended" = "running";
   private readonly stringIds = new Map<string, number>([["", 0]]);
   private readonly functionIds = new Map<string, number>();
@@ -132,6 +160,7 @@ export class Core {
     this.threshold = options.threshold ?? 100e6;
     this.keepEnded = options.keepEnded ?? 1024;
     this.keepSlices = options.keepSlices ?? 256;
+    this.cost = options.cost ?? { call: 0, switch: 0 };
   }
 
   string(text: string): number {
@@ -186,6 +215,11 @@ export class Core {
       blocked: 0,
       idle: 0,
       end: 0,
+      cost: 0,
+      gilHolder: null,
+      sliceGil: 0,
+      sliceGilHolder: 0,
+      sliceGilNode: 0,
       onProcessor: true,
       roots: new Map<number, NodeRow>(),
       endedTasks: [],
@@ -227,7 +261,23 @@ export class Core {
       node.children.set(fn, child);
     }
     child.calls++;
+    thread.cost += this.cost.call;
     task.node = child;
+  }
+
+  /** As enter(), for a frame that was on the stack already when profiling was started. */
+  seed(at: number, thread: ThreadRow, fn: number): void {
+    const { cost } = thread;
+    this.enter(at, thread, fn);
+    thread.task.node.calls--;
+    thread.task.node.seeded++;
+    thread.cost = cost;
+  }
+
+  /** From now on the thread waits for the GIL while `holder` has it; null: no longer. Not an event. */
+  waitForGil(at: number, thread: ThreadRow, holder: ThreadRow | null): void {
+    this.account(at, thread);
+    thread.gilHolder = holder;
   }
 
   leave(at: number, thread: ThreadRow): void {
@@ -251,6 +301,7 @@ export class Core {
     options: { wait?: string; ends?: boolean } = {},
   ): void {
     this.event(at, thread);
+    thread.cost += this.cost.switch;
     this.endSlice(at, thread);
     const from = thread.task;
     from.state = TaskState.parked;
@@ -310,6 +361,32 @@ export class Core {
     else if (kind === "idle") thread.sliceIdle += elapsed;
     else thread.sliceBlocked += elapsed;
     thread.sliceNodes.set(task.node, (thread.sliceNodes.get(task.node) ?? 0) + elapsed);
+    if (thread.gilHolder !== null) {
+      thread.sliceGil += elapsed;
+      thread.sliceGilHolder = thread.gilHolder.id;
+      thread.sliceGilNode = thread.gilHolder.task.node.id;
+    }
+  }
+
+  /** Where most of the current slice was spent so far. */
+  sliceNode(thread: ThreadRow): NodeRow {
+    let node = thread.task.node;
+    let most = -1;
+    for (const [candidate, time] of thread.sliceNodes) if (time > most) [node, most] = [candidate, time];
+    return node;
+  }
+
+  private addHold(thread: ThreadRow, fn: number): void {
+    let hold = this.holds.find((row) => row.thread === thread.id && row.function === fn);
+    if (hold === undefined) {
+      const none = { count: 0, cpu: 0, blocked: 0, longest: 0 };
+      hold = { id: this.holds.length + 1, thread: thread.id, function: fn, ...none };
+      this.holds.push(hold);
+    }
+    hold.count++;
+    hold.cpu += thread.sliceCpu;
+    hold.blocked += thread.sliceBlocked;
+    hold.longest = Math.max(hold.longest, thread.sliceCpu + thread.sliceBlocked);
   }
 
   private event(at: number, thread: ThreadRow): void {
@@ -325,9 +402,7 @@ export class Core {
     task.longest = Math.max(task.longest, busy);
     group.longest = Math.max(group.longest, busy);
     if (busy > this.threshold) {
-      let node = task.node;
-      let most = -1;
-      for (const [candidate, time] of thread.sliceNodes) if (time > most) [node, most] = [candidate, time];
+      const node = this.sliceNode(thread);
       this.slices.push({
         id: ++this.lastSlice,
         thread: thread.id,
@@ -339,13 +414,20 @@ export class Core {
         cpu: thread.sliceCpu,
         blocked: thread.sliceBlocked,
         idle: thread.sliceIdle,
+        gil: thread.sliceGil,
+        gilHolder: thread.sliceGilHolder,
+        gilNode: thread.sliceGilNode,
       });
+      if (thread.hub !== 0) this.addHold(thread, node.function);
       if (this.slices.length > this.keepSlices) this.slices.shift();
     }
     thread.slice = at;
     thread.sliceCpu = 0;
     thread.sliceBlocked = 0;
     thread.sliceIdle = 0;
+    thread.sliceGil = 0;
+    thread.sliceGilHolder = 0;
+    thread.sliceGilNode = 0;
     thread.sliceNodes.clear();
   }
 
@@ -423,6 +505,7 @@ export class Core {
       thread,
       depth: parent === null ? 0 : parent.depth + 1,
       calls: 0,
+      seeded: 0,
       cpu: 0,
       blocked: 0,
       idle: 0,

@@ -19,6 +19,7 @@ const COLUMNS = {
   threadUpd: [
     ...["id", "name", "state", "hub", "task", "node", "since", "slice"],
     ...["slice_cpu", "slice_blocked", "slice_idle", "cpu", "blocked", "idle", "end"],
+    ...["slice_node", "cost", "gil_wait", "gil_holder"],
   ],
   taskAdd: ["id", "thread", "begin", "hub"],
   taskUpd: [
@@ -26,9 +27,19 @@ const COLUMNS = {
     ...["switches", "cpu", "blocked", "idle", "waited", "longest"],
   ],
   nodeAdd: ["id", "parent", "function", "group", "thread"],
-  nodeUpd: ["id", "calls", "cpu", "blocked", "idle", "waited"],
-  sliceAdd: ["id", "thread", "task", "group", "node", "begin", "end", "cpu", "blocked", "idle"],
+  nodeUpd: ["id", "calls", "cpu", "blocked", "idle", "waited", "seeded"],
+  sliceAdd: [
+    ...["id", "thread", "task", "group", "node", "begin", "end", "cpu", "blocked", "idle"],
+    ...["gil", "gil_holder", "gil_node"],
+  ],
+  holdAdd: ["id", "thread", "function"],
+  holdUpd: ["id", "count", "cpu", "blocked", "longest"],
 } as const;
+
+const SHED_NOTHING = {
+  ...{ events: 0, tasks: 0, unmatched: 0, displaced: 0, slices: 0, strings: 0, threads: 0 },
+  timeline: 0,
+};
 
 interface Table {
   /** What never changes, by id. */
@@ -48,6 +59,7 @@ export interface Picture {
   tasks: Table;
   nodes: Table;
   slices: Map<number, Row>;
+  holds: Table;
   history: NonNullable<Update["history"]>["threads"];
   period: number;
 }
@@ -144,10 +156,11 @@ export class Camera {
         state: core.state,
         clock: "monotonic+short",
         reading: 20,
+        cost: { ...core.cost },
         switches: true,
         nodes: core.nodes.length,
         tasks: core.tasks.size,
-        lost: { events: 0, tasks: 0, unmatched: 0, displaced: 0, slices: 0, strings: 0, threads: 0 },
+        lost: { ...SHED_NOTHING },
       },
       strings: core.strings.slice(),
       functions: core.functions.slice(1).map((f) => [f.name, f.qualname, f.file, f.line, f.kind]),
@@ -164,6 +177,8 @@ export class Camera {
           ...(t.state === ThreadState.lives ? [t.task.id, t.task.node.id] : [0, 0]),
           ...[t.since, t.slice],
           ...[t.sliceCpu, t.sliceBlocked, t.sliceIdle, t.cpu, t.blocked, t.idle, t.end],
+          ...[t.state === ThreadState.lives ? core.sliceNode(t).id : 0, t.cost],
+          ...[t.gilHolder === null ? 0 : 1, t.gilHolder?.id ?? 0],
         ],
       ),
       tasks: table(
@@ -177,13 +192,21 @@ export class Camera {
       nodes: table(
         core.nodes,
         (n) => [n.id, n.parent, n.function, n.group, n.thread],
-        (n) => [n.id, n.calls, n.cpu, n.blocked, n.idle, n.waited],
+        (n) => [n.id, n.calls, n.cpu, n.blocked, n.idle, n.waited, n.seeded],
       ),
       slices: new Map(
         core.slices.map((s) => [
           s.id,
-          [s.id, s.thread, s.task, s.group, s.node, s.begin, s.end, s.cpu, s.blocked, s.idle],
+          [
+            ...[s.id, s.thread, s.task, s.group, s.node, s.begin, s.end, s.cpu, s.blocked, s.idle],
+            ...[s.gil, s.gilHolder, s.gilNode],
+          ],
         ]),
+      ),
+      holds: table(
+        core.holds,
+        (h) => [h.id, h.thread, h.function],
+        (h) => [h.id, h.count, h.cpu, h.blocked, h.longest],
       ),
       history: [...this.rings].map(([id, ring]) => ({
         id,
@@ -253,6 +276,7 @@ export function updateBetween(
   if (what.includes("slices")) {
     const added = [...after.slices].filter(([id]) => !before?.slices.has(id)).map(([, row]) => row);
     if (added.length > 0) update.slices = { add: columns(COLUMNS.sliceAdd, added) };
+    put("holds", section(before?.holds, after.holds, COLUMNS.holdAdd, COLUMNS.holdUpd));
   }
   return update as unknown as Update;
 }

@@ -2,7 +2,7 @@ import type { NodeAdd, NodeUpd } from "@flamelet/protocol";
 import { BadUpdate, checkId, growColumns, grown } from "./columns.ts";
 import type { FunctionTable } from "./functions.ts";
 
-const SUMS = ["calls", "cpu", "blocked", "idle", "waited"] as const;
+const SUMS = ["calls", "seeded", "cpu", "blocked", "idle", "waited"] as const;
 const COLUMNS = ["parent", "function", "group", "thread", "open", ...SUMS] as const;
 
 /**
@@ -23,6 +23,8 @@ export class NodeTable {
   /** Thread id; 0 for a node that is not known. */
   thread: Int32Array = new Int32Array(256);
   calls: Float64Array = new Float64Array(256);
+  /** Frames that were entered before profiling was started: no calls. */
+  seeded: Float64Array = new Float64Array(256);
   cpu: Float64Array = new Float64Array(256);
   blocked: Float64Array = new Float64Array(256);
   idle: Float64Array = new Float64Array(256);
@@ -83,11 +85,12 @@ export class NodeTable {
 
   /** Only the store calls this. */
   upd(columns: NodeUpd): void {
-    const { id: ids, calls, cpu, blocked, idle, waited } = columns;
+    const { id: ids, calls, seeded, cpu, blocked, idle, waited } = columns;
     for (let i = 0; i < ids.length; i++) {
       const id = ids[i]!;
       if (!this.has(id)) throw new BadUpdate(`nodes.upd.id[${i}]: node ${id} is not known`);
       this.calls[id] = calls[i]!;
+      this.seeded[id] = seeded?.[i] ?? 0;
       this.cpu[id] = cpu[i]!;
       this.blocked[id] = blocked[i]!;
       this.idle[id] = idle[i]!;

@@ -1,7 +1,8 @@
 import type { SliceAdd } from "@flamelet/protocol";
 import { BadUpdate, growColumns } from "./columns.ts";
 
-const COLUMNS = ["id", "thread", "task", "group", "node", "begin", "end", "cpu", "blocked", "idle"] as const;
+const SENT = ["id", "thread", "task", "group", "node", "begin", "end", "cpu", "blocked", "idle"] as const;
+const COLUMNS = [...SENT, "gil", "gilHolder", "gilNode"] as const;
 const KEPT = 4096;
 
 /** Long slices that are over. Rows are 0 to size - 1, oldest first; at least the newest 4,096 are kept. */
@@ -18,6 +19,11 @@ export class SliceTable {
   cpu: Float64Array = new Float64Array(256);
   blocked: Float64Array = new Float64Array(256);
   idle: Float64Array = new Float64Array(256);
+  /** How long it waited for the GIL meanwhile, ns, an estimate. */
+  gil: Float64Array = new Float64Array(256);
+  /** Thread id and node id of who held it last; 0: not known. */
+  gilHolder: Int32Array = new Int32Array(256);
+  gilNode: Int32Array = new Int32Array(256);
 
   /** -1: unknown, or no longer kept. */
   rowOf(id: number): number {
@@ -44,7 +50,10 @@ export class SliceTable {
         this.size -= 256;
       }
       growColumns(this, COLUMNS, this.size + 1);
-      for (const name of COLUMNS) this[name][this.size] = columns[name][i]!;
+      for (const name of SENT) this[name][this.size] = columns[name][i]!;
+      this.gil[this.size] = columns.gil?.[i] ?? 0;
+      this.gilHolder[this.size] = columns.gil_holder?.[i] ?? 0;
+      this.gilNode[this.size] = columns.gil_node?.[i] ?? 0;
       this.size++;
     }
   }

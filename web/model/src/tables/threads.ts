@@ -4,7 +4,8 @@ import type { StringTable } from "./strings.ts";
 
 const COLUMNS = [
   ...(["id", "tid", "begin", "name", "state", "hub", "task", "node", "since", "slice"] as const),
-  ...(["sliceCpu", "sliceBlocked", "sliceIdle", "cpu", "blocked", "idle", "end"] as const),
+  ...(["sliceCpu", "sliceBlocked", "sliceIdle", "cpu", "blocked", "idle", "end", "cost"] as const),
+  ...(["gilWait", "gilHolder"] as const),
 ] as const;
 
 /** OS threads. Rows are 0 to size - 1 in the order of appearance; they move up when an ended one is deleted: keep ids. */
@@ -36,6 +37,12 @@ export class ThreadTable {
   idle: Float64Array = new Float64Array(8);
   /** 0 while it lives. */
   end: Float64Array = new Float64Array(8);
+  /** What flamelet itself took of the thread, an estimate; 0: not known. */
+  cost: Float64Array = new Float64Array(8);
+  /** 1: it waited for the GIL when it was looked at last. */
+  gilWait: Uint8Array = new Uint8Array(8);
+  /** Thread id of who held the GIL then; 0: nobody that is profiled. */
+  gilHolder: Int32Array = new Int32Array(8);
   private readonly rows = new Map<number, number>();
   /** Thread ids in the order in which they got a hub, deleted ones included, so that names of hubs stay. */
   private readonly hubs: number[] = [];
@@ -83,6 +90,9 @@ export class ThreadTable {
       this.sliceCpu[row] = columns.slice_cpu[i]!;
       this.sliceBlocked[row] = columns.slice_blocked[i]!;
       this.sliceIdle[row] = columns.slice_idle[i]!;
+      this.cost[row] = columns.cost?.[i] ?? 0;
+      this.gilWait[row] = columns.gil_wait?.[i] ?? 0;
+      this.gilHolder[row] = columns.gil_holder?.[i] ?? 0;
       const id = this.id[row]!;
       if (this.hub[row] !== 0 && !this.hubs.includes(id)) this.hubs.push(id);
     }
