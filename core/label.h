@@ -16,6 +16,13 @@
  */
 void fl_label_set(struct fl_thread *thread, uint32_t label, fl_ticks now);
 
+/* Owner thread: the id of the current task. */
+static inline uint32_t fl_label_task(const struct fl_thread *thread)
+{
+    const struct fl_task *task = atomic_load_explicit(&thread->task, memory_order_relaxed);
+    return atomic_load_explicit(&task->id, memory_order_relaxed);
+}
+
 /* Owner thread: the label of a task that has not entered anything yet. */
 static inline void fl_label_inherit(struct fl_task *task, uint32_t label)
 {

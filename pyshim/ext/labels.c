@@ -14,15 +14,26 @@ enum { LABELS_MAX = 4096, SPAWNED_MAX = 1 << 16 };
 static const char others[] = "(other labels)";
 
 bool fl_labels_used;
-static PyObject *variable; /* owned: the context variable; its value is a str, or None */
+static PyObject *variable; /* owned: the context variable; its value is a place, a str, or None */
 static PyObject *ids;      /* owned: str -> string id of `ids_session` */
 static const struct fl_session *ids_session;
 static PyObject *on_spawn; /* owned: what gevent calls */
-static bool gevent_tells;
+static bool gevent_tells, contexts_are_copied;
 
 struct label {
     PyObject_HEAD
     PyObject *previous; /* owned: str or None */
+};
+
+/*
+ * Where a task keeps its label in its context. Setting a context variable costs more than all the rest of a label, so
+ * the task that made the place writes into it again, for as long as nobody may have copied the context: a copy would
+ * see what is written later. Contexts are copied by asyncio; where it is imported, each label is set anew.
+ */
+struct place {
+    PyObject_HEAD
+    PyObject *name; /* owned: str or None */
+    uint32_t task;  /* that made it */
 };
 
 /* The labels of greenlets that were spawned and have not begun: open addressing by address. An entry is overwritten
@@ -33,13 +44,28 @@ static struct {
     uint32_t capacity, filled;
 } spawned;
 
+static void place_free(PyObject *self)
+{
+    Py_DECREF(((struct place *)self)->name);
+    PyObject_Free(self);
+}
+
+static PyTypeObject place_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "flamelet.LabelPlace",
+    .tp_doc = "Where a task keeps its label.",
+    .tp_basicsize = sizeof(struct place),
+    .tp_dealloc = place_free,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+};
+
 /* The label of the calling context: borrowed from `hold`, which is owned; NULL where there is none. */
 static PyObject *current(PyObject **hold)
 {
     *hold = NULL;
     if (PyContextVar_Get(variable, NULL, hold) != 0)
         PyErr_Clear();
-    return *hold && PyUnicode_Check(*hold) ? *hold : NULL;
+    PyObject *name = *hold && Py_IS_TYPE(*hold, &place_type) ? ((struct place *)*hold)->name : *hold;
+    return name && PyUnicode_Check(name) ? name : NULL;
 }
 
 /* String id; 0 where memory is at its end. */
@@ -68,14 +94,32 @@ static uint32_t id_of(PyObject *name)
     return id;
 }
 
-/* `name`: str or None. 0, or -1 with an exception set. */
-static int set(PyObject *name)
+/* `task`: id, or 0 for none. `hold`: what the variable has now, or NULL. 0, or -1 with an exception set. */
+static int set_in_context(PyObject *name, uint32_t task, PyObject *hold)
 {
-    PyObject *token = PyContextVar_Set(variable, name);
-    if (!token)
+    if (task != 0 && !contexts_are_copied && hold && Py_IS_TYPE(hold, &place_type) &&
+        ((struct place *)hold)->task == task) {
+        Py_SETREF(((struct place *)hold)->name, Py_NewRef(name));
+        return 0;
+    }
+    struct place *place = PyObject_New(struct place, &place_type);
+    if (!place)
         return -1;
-    Py_DECREF(token);
+    place->name = Py_NewRef(name);
+    place->task = task;
+    PyObject *token = PyContextVar_Set(variable, (PyObject *)place);
+    Py_DECREF(place);
+    Py_XDECREF(token);
+    return token ? 0 : -1;
+}
+
+/* `name`: str or None; `hold`: see set_in_context(). 0, or -1 with an exception set. */
+static int set(PyObject *name, PyObject *hold)
+{
     struct fl_thread *thread = fl_engine.running ? fl_thread_here(FL_SEED_ALL) : NULL;
+    uint32_t task = thread ? fl_label_task(thread) : 0;
+    if (set_in_context(name, task, hold) != 0)
+        return -1;
     if (thread)
         fl_label_set(thread, name == Py_None ? 0 : id_of(name), fl_now(thread));
     return 0;
@@ -90,7 +134,11 @@ static PyObject *enter(PyObject *self, PyObject *unused)
 static PyObject *leave(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return set(((struct label *)self)->previous) == 0 ? Py_NewRef(Py_None) : NULL;
+    PyObject *hold;
+    (void)current(&hold);
+    int result = set(((struct label *)self)->previous, hold);
+    Py_XDECREF(hold);
+    return result == 0 ? Py_NewRef(Py_None) : NULL;
 }
 
 static void label_free(PyObject *self)
@@ -186,17 +234,29 @@ static uint32_t take_spawned(const PyObject *greenlet)
     return label;
 }
 
-/* Asks gevent to tell of spawns, once it is imported. Labels work without: then greenlets do not inherit them. */
-static void listen_to_gevent(void)
+/* Asks gevent to tell of spawns. Labels work without: then greenlets do not inherit them. */
+static void listen_to_gevent(PyObject *modules)
 {
-    PyObject *modules = PyImport_GetModuleDict();
-    PyObject *module = modules ? PyDict_GetItemString(modules, "gevent.greenlet") : NULL;
+    PyObject *module = PyDict_GetItemString(modules, "gevent.greenlet");
     PyObject *type = module ? PyObject_GetAttrString(module, "Greenlet") : NULL;
     PyObject *done = type ? PyObject_CallMethod(type, "add_spawn_callback", "O", on_spawn) : NULL;
     gevent_tells = done != NULL;
     Py_XDECREF(done);
     Py_XDECREF(type);
     PyErr_Clear();
+}
+
+/* What has been imported meanwhile that matters to labels. Cheap where nothing was. */
+static void notice_imports(void)
+{
+    static Py_ssize_t seen;
+    PyObject *modules = PyImport_GetModuleDict();
+    if (!modules || PyDict_GET_SIZE(modules) == seen)
+        return;
+    seen = PyDict_GET_SIZE(modules);
+    contexts_are_copied = PyDict_GetItemString(modules, "asyncio") != NULL;
+    if (!gevent_tells)
+        listen_to_gevent(modules);
 }
 
 PyObject *fl_labels_set(PyObject *self, PyObject *name)
@@ -208,17 +268,16 @@ PyObject *fl_labels_set(PyObject *self, PyObject *name)
         return NULL;
     }
     fl_labels_used = true;
-    if (!gevent_tells)
-        listen_to_gevent();
+    notice_imports();
     struct label *label = PyObject_New(struct label, &label_type);
     if (!label)
         return NULL;
     PyObject *hold;
     PyObject *before = current(&hold);
     label->previous = Py_NewRef(before ? before : Py_None);
-    Py_XDECREF(hold);
-    if (set(name) != 0)
+    if (set(name, hold) != 0)
         Py_CLEAR(label);
+    Py_XDECREF(hold);
     return (PyObject *)label;
 }
 
@@ -257,5 +316,5 @@ int fl_labels_init(void)
     variable = PyContextVar_New("flamelet.label", Py_None);
     ids = PyDict_New();
     on_spawn = fl_callback_new(spawns);
-    return variable && ids && on_spawn ? PyType_Ready(&label_type) : -1;
+    return variable && ids && on_spawn && PyType_Ready(&place_type) == 0 ? PyType_Ready(&label_type) : -1;
 }
