@@ -14,6 +14,8 @@ export class FunctionStats {
   /** Functions that occur, in order of id. */
   ids: Int32Array = new Int32Array(0);
   calls: Float64Array = new Float64Array(16);
+  /** Frames that were entered before profiling was started: no calls. */
+  seeded: Float64Array = new Float64Array(16);
   readonly own: KindColumns = floats();
   /** Counts each moment once: a frame below another of the same function adds nothing. */
   readonly total: KindColumns = floats();
@@ -28,6 +30,7 @@ export class FunctionStats {
     this.revision = tree.revision;
     const functions = tree.store.functions.size;
     this.calls = grown(this.calls, functions).fill(0);
+    this.seeded = grown(this.seeded, functions).fill(0);
     growColumns(this.own, KINDS, functions);
     growColumns(this.total, KINDS, functions);
     const occurs = new Uint8Array(functions);
@@ -36,6 +39,7 @@ export class FunctionStats {
       const fn = tree.function[node]!;
       occurs[fn] = 1;
       this.calls[fn]! += tree.calls[node]!;
+      this.seeded[fn]! += tree.seeded[node]!;
     }
     for (const kind of KINDS) {
       const own = this.own[kind].fill(0);

@@ -139,7 +139,7 @@ function* heldHubs(store: Store, since: number, threshold: number): Generator<He
       thread: threads.id[row]!,
       task: threads.task[row]!,
       group: task < 0 ? 0 : store.tasks.group[task]!,
-      node: threads.node[row]!,
+      node: threads.sliceNode[row]! || threads.node[row]!,
       begin: Math.min(now, threads.slice[row]!),
       cpu: threads.sliceCpu[row]!,
       blocked: threads.sliceBlocked[row]!,

@@ -1,5 +1,6 @@
 /** The sentence that answers "what is wrong?", in parts, so that a view can weigh and link them. */
 import { MIN_LASTING } from "./culprit.ts";
+import { gilWaitOfHolder } from "./gil-waits.ts";
 import type { Holder } from "./holders.ts";
 import type { Modules } from "./modules.ts";
 import { formatDuration, formatPercent } from "./numbers.ts";
@@ -10,6 +11,9 @@ export interface SentencePart {
   /** `file` is for views only; the plain sentence leaves it out. */
   role: "actor" | "hub" | "share" | "place" | "file" | "plain";
 }
+
+/** From this share of the time on, blocked means waiting for the GIL. */
+const MOSTLY = 0.5;
 
 const plain = (text: string): SentencePart => ({ text, role: "plain" });
 
@@ -42,9 +46,16 @@ export function describeCulprit(store: Store, holder: Holder, modules: Modules):
           { text: formatPercent(holder.share).text, role: "share" } as const,
           plain(" of its time"),
         ]),
-    plain(`: ${main} ${cpu > blocked ? "on the CPU" : "blocked"}`),
+    plain(`: ${main} ${cpu > blocked ? "on the CPU" : waitsForGil(store, holder) || "blocked"}`),
     ...describePlace(store, holder, modules),
   ];
+}
+
+/** "waiting for the GIL, held by thread pool-1,"; "" when that is not what most of the time went to. */
+function waitsForGil(store: Store, holder: Holder): string {
+  const { waited, holder: other } = gilWaitOfHolder(store, holder);
+  if (waited === 0 || waited < MOSTLY * holder.blocked) return "";
+  return `waiting for the GIL, held by ${store.threads.called(other)},`;
 }
 
 /** The innermost own function, which is where to mend it, and what it called; neither if the actor is that already. */

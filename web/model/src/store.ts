@@ -2,12 +2,15 @@ import { type Status, TaskState, ThreadState, type Update } from "@flamelet/prot
 import { DEFAULT_PERIOD, HistoryRing } from "./history.ts";
 import { BadUpdate } from "./tables/columns.ts";
 import { FunctionTable } from "./tables/functions.ts";
+import { GilTable } from "./tables/gil.ts";
 import { GroupTable } from "./tables/groups.ts";
+import { HoldTable } from "./tables/holds.ts";
 import { NodeTable } from "./tables/nodes.ts";
 import { SliceTable } from "./tables/slices.ts";
 import { StringTable } from "./tables/strings.ts";
 import { TaskTable } from "./tables/tasks.ts";
 import { ThreadTable } from "./tables/threads.ts";
+import { Timeline } from "./timeline.ts";
 
 /** The update builds on a version that this store does not have: subscribe again. Nothing was changed. */
 export class MissedUpdate extends Error {
@@ -25,7 +28,9 @@ export interface Changes {
   tasks: boolean;
   /** Nodes or their times, waiting that goes on included. */
   tree: boolean;
+  /** Long slices, holds, or waits for the GIL. */
   slices: boolean;
+  timeline: boolean;
   history: boolean;
 }
 
@@ -49,6 +54,9 @@ export class Store {
   tasks!: TaskTable;
   nodes!: NodeTable;
   slices!: SliceTable;
+  holds!: HoldTable;
+  gil!: GilTable;
+  timeline!: Timeline;
   private histories!: Map<number, HistoryRing>;
   private period = DEFAULT_PERIOD;
   /** Groups and nodes whose `open` is not 0. */
@@ -89,7 +97,8 @@ export class Store {
       threads: reset || update.threads !== undefined,
       tasks: reset || update.tasks !== undefined || (waiting && update.now !== before),
       tree: reset || update.nodes !== undefined || (waiting && update.now !== before),
-      slices: reset || update.slices !== undefined,
+      slices: reset || update.slices !== undefined || update.holds !== undefined || update.gil !== undefined,
+      timeline: reset || update.timeline !== undefined,
       history: reset || update.threads !== undefined,
     };
   }
@@ -105,6 +114,9 @@ export class Store {
     this.tasks = new TaskTable(this.strings, this.groups);
     this.nodes = new NodeTable(this.functions);
     this.slices = new SliceTable();
+    this.holds = new HoldTable();
+    this.gil = new GilTable();
+    this.timeline = new Timeline();
     this.histories = new Map();
     this.period = DEFAULT_PERIOD;
     this.openGroups = [];
@@ -112,7 +124,7 @@ export class Store {
   }
 
   private applySections(update: Update): void {
-    const { strings, functions, groups, threads, tasks, nodes, slices } = update;
+    const { strings, functions, groups, threads, tasks, nodes, slices, holds, gil, timeline } = update;
     if (update.now < this.now) throw new BadUpdate(`now: ${update.now} is before ${this.now}`);
     if (strings) this.strings.add(strings.first, strings.add);
     if (functions) this.functions.add(functions.first, functions.add);
@@ -128,9 +140,16 @@ export class Store {
     if (tasks?.del) this.tasks.del(tasks.del);
     this.markHubs();
     if (slices) this.slices.add(slices.add);
+    if (holds?.add) this.holds.add(holds.add);
+    if (holds?.upd) this.holds.upd(holds.upd);
+    if (gil?.add) this.gil.add(gil.add);
+    if (gil?.upd) this.gil.upd(gil.upd);
+    if (timeline) this.timeline.add(timeline.first, timeline.add);
+    this.timeline.count(update.status.lost);
     this.applyHistory(update, totals);
     if (threads?.del) {
       this.threads.del(threads.del);
+      this.timeline.del(threads.del);
       for (const id of threads.del) this.histories.delete(id);
     }
   }

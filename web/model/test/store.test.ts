@@ -33,7 +33,16 @@ describe("Store.apply", () => {
     const changes = store.apply(golden()[3]!);
     expect(changes).toEqual({
       reset: true,
-      ...{ names: true, groups: true, threads: true, tasks: true, tree: true, slices: true, history: true },
+      ...{
+        names: true,
+        groups: true,
+        threads: true,
+        tasks: true,
+        tree: true,
+        slices: true,
+        history: true,
+        timeline: true,
+      },
     });
     expect(store.generation).toBe(generation + 1);
     expect(store.tasks.size).toBe(3);

@@ -71,10 +71,11 @@ export interface Session {
   threshold: number;
 }
 
-export type Section = "threads" | "tasks" | "tree" | "slices";
+export type Section = "threads" | "tasks" | "tree" | "slices" | "timeline";
 export type TreeScope = { of: "all" } | { of: "group"; group: number };
 
 export interface SubscribeArguments {
+  /** Default: all but the timeline, which is bulky. */
   what?: Section[];
   tree?: TreeScope;
   /** Updates per second at most, 0.1 to 20. */
@@ -161,6 +162,11 @@ export type SliceAdd = Columns<
   LaterColumns<"gil" | "gil_holder" | "gil_node">;
 export type HoldAdd = Columns<"id" | "thread" | "function">;
 export type HoldUpd = Columns<"id" | "count" | "cpu" | "blocked" | "longest">;
+export type GilAdd = Columns<"id" | "thread" | "task" | "holder">;
+export type GilUpd = Columns<"id" | "node" | "holder_node" | "looks" | "waited">;
+export type TimelineAdd = Columns<
+  "thread" | "task" | "group" | "node" | "begin" | "end" | "blocked" | "idle"
+>;
 
 export interface ThreadHistory {
   id: number;
@@ -186,5 +192,8 @@ export interface Update {
   nodes?: { add?: NodeAdd; upd?: NodeUpd };
   slices?: { add: SliceAdd };
   holds?: { add?: HoldAdd; upd?: HoldUpd };
+  gil?: { add?: GilAdd; upd?: GilUpd };
+  /** Rows count up from `first`; numbers that are left out are lost. */
+  timeline?: { first: number; add: TimelineAdd };
   history?: { period: number; threads: readonly ThreadHistory[] };
 }

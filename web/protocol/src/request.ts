@@ -98,14 +98,16 @@ export function checkInitialize(envelope: Envelope): InitializeArguments {
   });
 }
 
+/** What a subscription is to where it does not say. */
 export const SECTIONS: readonly Section[] = ["threads", "tasks", "tree", "slices"];
+const ALL_SECTIONS: readonly Section[] = [...SECTIONS, "timeline"];
 
 /** Fills in the defaults. Throws RequestError 1005. */
 export function checkSubscribe(envelope: Envelope): Required<SubscribeArguments> {
   return checked(envelope.seq, () => {
     const args = object(envelope.arguments ?? {}, "arguments");
     const what = optional(args.what, (value) =>
-      array(value, "arguments.what").map((item, i) => oneOf(item, `arguments.what[${i}]`, SECTIONS)),
+      array(value, "arguments.what").map((item, i) => oneOf(item, `arguments.what[${i}]`, ALL_SECTIONS)),
     );
     const tree = optional(args.tree, (value): Required<SubscribeArguments>["tree"] => {
       const scope = object(value, "arguments.tree");

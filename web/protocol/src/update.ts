@@ -85,6 +85,10 @@ const HOLD_ADD = { id: ID, thread: ID, function: ID };
 const HOLD_UPD = { id: ID, count: ANY, cpu: ANY, blocked: ANY, longest: ANY };
 const GIL_ADD = { id: ID, thread: ID, task: ID, holder: ID };
 const GIL_UPD = { id: ID, node: ID, holder_node: ID, looks: ANY, waited: ANY };
+const TIMELINE = {
+  ...{ thread: ID, task: ID, group: ID, node: ID },
+  ...{ begin: ANY, end: ANY, blocked: ANY, idle: ANY },
+};
 /** Columns that servers did not always send. */
 const LATER = ["slice_node", "cost", "gil_wait", "gil_holder", "seeded", "gil", "gil_node"];
 
@@ -157,6 +161,11 @@ export function checkUpdate(value: unknown, path = "body"): Update {
   }
   if (body.holds !== undefined) checkTable(body.holds, `${path}.holds`, HOLD_ADD, HOLD_UPD);
   if (body.gil !== undefined) checkTable(body.gil, `${path}.gil`, GIL_ADD, GIL_UPD);
+  if (body.timeline !== undefined) {
+    const section = object(body.timeline, `${path}.timeline`);
+    integer(section.first, `${path}.timeline.first`);
+    columns(section.add, `${path}.timeline.add`, TIMELINE);
+  }
   if (body.history !== undefined) {
     const section = object(body.history, `${path}.history`);
     integer(section.period, `${path}.history.period`, 1);

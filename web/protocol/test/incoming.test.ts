@@ -1,7 +1,7 @@
 import { badMessages, conversation, goldenUpdates, recordingLines } from "@flamelet/testing";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkUpdate, decode, ProtocolError } from "../src/index.ts";
+import { checkUpdate, decode, ProtocolError, type Update } from "../src/index.ts";
 
 function errorOf(run: () => unknown): ProtocolError {
   try {
@@ -93,7 +93,21 @@ describe("checkUpdate", () => {
     return copy;
   }
 
-  const update = goldenUpdates()[3]!;
+  // The golden program neither waits for the GIL nor is its timeline asked for.
+  const update: Update = {
+    ...goldenUpdates()[3]!,
+    gil: {
+      add: { id: [1], thread: [1], task: [2], holder: [0] },
+      upd: { id: [1], node: [3], holder_node: [0], looks: [2], waited: [40e6] },
+    },
+    timeline: {
+      first: 7,
+      add: {
+        ...{ thread: [1, 1], task: [1, 2], group: [1, 1], node: [2, 3] },
+        ...{ begin: [5, 9], end: [9, 12], blocked: [1, 0], idle: [0, 3] },
+      },
+    },
+  };
   const shown = (path: (string | number)[]): string =>
     path.reduce<string>(
       (text, key) => (typeof key === "number" ? `${text}[${key}]` : `${text}.${key}`),

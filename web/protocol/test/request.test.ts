@@ -5,8 +5,7 @@ import { decode } from "../src/index.ts";
 const TOKEN = "0123456789abcdef".repeat(4);
 
 /** A connection to a server with an empty program, and what it said. */
-function connect(): { connection: Connection; sent: string[]; closed: number[] } {
-  const core = new Core();
+function connect(core = new Core()): { connection: Connection; sent: string[]; closed: number[] } {
   const camera = new Camera(core);
   const sent: string[] = [];
   const closed: number[] = [];
@@ -63,5 +62,25 @@ describe("requests", () => {
     connection.receive('{"seq":3,"type":"request","command":"flamelet/unsubscribe"}', 9000);
     connection.push(9999);
     expect(sent.map((text) => decode(text).kind)).toEqual(["update", "update", "update", "other"]);
+  });
+
+  it("GIVEN a subscription WHEN it does not name the timeline THEN updates have none; WHEN it does THEN its slices", () => {
+    const core = new Core();
+    const thread = core.attachThread(0, 1, "MainThread");
+    core.switchTo(3e6, thread, core.createTask(0, thread));
+    const { connection, sent } = connect(core);
+    connection.receive(JSON.stringify(conversation()[0]!.message), 0);
+    const subscribed = (args: string): object => {
+      sent.length = 0;
+      connection.receive(
+        `{"seq":2,"type":"request","command":"flamelet/subscribe","arguments":${args}}`,
+        1000,
+      );
+      return (JSON.parse(sent[1]!) as { body: object }).body;
+    };
+    expect(subscribed("{}")).not.toHaveProperty("timeline");
+    const all = subscribed('{"what":["threads","tasks","tree","slices","timeline"]}');
+    expect(all).toHaveProperty("timeline.add.begin");
+    expect(subscribed('{"what":["threads"]}')).not.toHaveProperty("timeline");
   });
 });

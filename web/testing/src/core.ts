@@ -125,6 +125,31 @@ export interface HoldRow {
   longest: number;
 }
 
+/** Who waited for the GIL, and who held it. */
+export interface GilRow {
+  id: number;
+  thread: number;
+  task: number;
+  holder: number;
+  node: number;
+  holderNode: number;
+  looks: number;
+  waited: number;
+}
+
+/** A slice, long or short. */
+export interface TimelineRow {
+  thread: number;
+  task: number;
+  group: number;
+  /** Where it ended. */
+  node: number;
+  begin: number;
+  end: number;
+  blocked: number;
+  idle: number;
+}
+
 export interface CoreOptions {
   /** Slices longer than this are long. */
   threshold?: number;
@@ -132,6 +157,8 @@ export interface CoreOptions {
   keepEnded?: number;
   /** Long slices kept. */
   keepSlices?: number;
+  /** Slices of the timeline kept, of all threads. */
+  keepTimeline?: number;
   /** What the profiler adds to a call with its return, and to a switch. */
   cost?: { call: number; switch: number };
 }
@@ -140,6 +167,7 @@ export class Core {
   readonly threshold: number;
   readonly keepEnded: number;
   readonly keepSlices: number;
+  readonly keepTimeline: number;
   readonly cost: { readonly call: number; readonly switch: number };
   readonly strings: string[] = [""];
   readonly functions: FunctionRow[] = [{ name: 0, qualname: 0, file: 0, line: 0, kind: FunctionKind.made }];
@@ -149,6 +177,10 @@ export class Core {
   readonly nodes: NodeRow[] = [];
   readonly slices: SliceRow[] = [];
   readonly holds: HoldRow[] = [];
+  readonly gil: GilRow[] = [];
+  /** The last slices; the first of them has the number `timelineFirst`. */
+  readonly timeline: TimelineRow[] = [];
+  timelineFirst = 0;
   state: "running" | "stopped" | "ended" = "running";
   private readonly stringIds = new Map<string, number>([["", 0]]);
   private readonly functionIds = new Map<string, number>();
@@ -160,6 +192,7 @@ export class Core {
     this.threshold = options.threshold ?? 100e6;
     this.keepEnded = options.keepEnded ?? 1024;
     this.keepSlices = options.keepSlices ?? 256;
+    this.keepTimeline = options.keepTimeline ?? 16384;
     this.cost = options.cost ?? { call: 0, switch: 0 };
   }
 
@@ -365,7 +398,22 @@ export class Core {
       thread.sliceGil += elapsed;
       thread.sliceGilHolder = thread.gilHolder.id;
       thread.sliceGilNode = thread.gilHolder.task.node.id;
+      this.addGilWait(thread, thread.gilHolder, elapsed);
     }
+  }
+
+  private addGilWait(thread: ThreadRow, holder: ThreadRow, elapsed: number): void {
+    const { task } = thread;
+    let row = this.gil.find((r) => r.task === task.id && r.holder === holder.id);
+    if (row === undefined) {
+      const none = { node: 0, holderNode: 0, looks: 0, waited: 0 };
+      row = { id: this.gil.length + 1, thread: thread.id, task: task.id, holder: holder.id, ...none };
+      this.gil.push(row);
+    }
+    row.node = task.node.id;
+    row.holderNode = holder.task.node.id;
+    row.looks++;
+    row.waited += elapsed;
   }
 
   /** Where most of the current slice was spent so far. */
@@ -420,6 +468,19 @@ export class Core {
       });
       if (thread.hub !== 0) this.addHold(thread, node.function);
       if (this.slices.length > this.keepSlices) this.slices.shift();
+    }
+    this.timeline.push({
+      thread: thread.id,
+      task: task.id,
+      group: task.group,
+      node: task.node.id,
+      begin: thread.slice,
+      end: at,
+      blocked: thread.sliceBlocked,
+      idle: thread.sliceIdle,
+    });
+    if (this.timeline.length > 2 * this.keepTimeline) {
+      this.timelineFirst += this.timeline.splice(0, this.keepTimeline).length;
     }
     thread.slice = at;
     thread.sliceCpu = 0;

@@ -7,7 +7,7 @@ import {
   ThreadState,
   type Update,
 } from "@flamelet/protocol";
-import type { Core, TaskRow } from "./core.ts";
+import type { Core, TaskRow, TimelineRow } from "./core.ts";
 
 type Row = readonly number[];
 
@@ -34,6 +34,9 @@ const COLUMNS = {
   ],
   holdAdd: ["id", "thread", "function"],
   holdUpd: ["id", "count", "cpu", "blocked", "longest"],
+  gilAdd: ["id", "thread", "task", "holder"],
+  gilUpd: ["id", "node", "holder_node", "looks", "waited"],
+  timeline: ["thread", "task", "group", "node", "begin", "end", "blocked", "idle"],
 } as const;
 
 const SHED_NOTHING = {
@@ -60,6 +63,8 @@ export interface Picture {
   nodes: Table;
   slices: Map<number, Row>;
   holds: Table;
+  gil: Table;
+  timeline: { first: number; rows: readonly TimelineRow[] };
   history: NonNullable<Update["history"]>["threads"];
   period: number;
 }
@@ -208,6 +213,12 @@ export class Camera {
         (h) => [h.id, h.thread, h.function],
         (h) => [h.id, h.count, h.cpu, h.blocked, h.longest],
       ),
+      gil: table(
+        core.gil,
+        (w) => [w.id, w.thread, w.task, w.holder],
+        (w) => [w.id, w.node, w.holderNode, w.looks, w.waited],
+      ),
+      timeline: { first: core.timelineFirst, rows: core.timeline.slice() },
       history: [...this.rings].map(([id, ring]) => ({
         id,
         end: ring.end,
@@ -277,6 +288,15 @@ export function updateBetween(
     const added = [...after.slices].filter(([id]) => !before?.slices.has(id)).map(([, row]) => row);
     if (added.length > 0) update.slices = { add: columns(COLUMNS.sliceAdd, added) };
     put("holds", section(before?.holds, after.holds, COLUMNS.holdAdd, COLUMNS.holdUpd));
+    put("gil", section(before?.gil, after.gil, COLUMNS.gilAdd, COLUMNS.gilUpd));
+  }
+  if (what.includes("timeline")) {
+    const told = before === null ? 0 : before.timeline.first + before.timeline.rows.length;
+    const first = Math.max(told, after.timeline.first);
+    const rows = after.timeline.rows
+      .slice(first - after.timeline.first)
+      .map((r) => [r.thread, r.task, r.group, r.node, r.begin, r.end, r.blocked, r.idle]);
+    if (rows.length > 0) update.timeline = { first, add: columns(COLUMNS.timeline, rows) };
   }
   return update as unknown as Update;
 }

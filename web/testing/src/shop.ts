@@ -82,6 +82,7 @@ const FUNCTIONS = {
   load_prices: ["load_prices", `${APP}/prices.py`, 30],
   reaper: ["reap_sessions", `${APP}/sessions.py`, 9],
   metrics: ["flush_metrics", `${APP}/metrics.py`, 22],
+  encode: ["encode_metrics", `${APP}/metrics.py`, 40],
   sleep: ["sleep", `${SITE}/gevent/hub.py`, 120],
   walk: ["walk", `${APP}/catalog.py`, 70],
   load_main: ["run_load", `${APP}/load.py`, 88],
@@ -108,6 +109,8 @@ function randomFrom(seed: number): () => number {
   };
 }
 
+const forEver = (): Step[] => [wait(1e15, "Event.wait")];
+
 export interface ShopOptions {
   seed?: number;
   /** What the route /report does to its hub: a C call, a big sort, or nothing. */
@@ -116,12 +119,13 @@ export interface ShopOptions {
 }
 
 export class Shop {
-  readonly core = new Core();
+  readonly core = new Core({ cost: { call: 350, switch: 900 } });
   private readonly loops: Loop[];
   private readonly random: () => number;
   private readonly ids: Record<Name, number>;
   private readonly culprit: Culprit;
   private reports = 0;
+  private rounds = 0;
 
   constructor(options: ShopOptions = {}) {
     this.random = randomFrom(options.seed ?? 1);
@@ -149,8 +153,8 @@ export class Shop {
   }
 
   private startServer(loop: Loop, connections: number): void {
-    const stay = this.nest(["module", "main", "serve_forever", "event_wait"], [wait(1e15, "Event.wait")]);
-    loop.runMain(stay);
+    // Profiling was started when the server ran already.
+    loop.runMain(this.seeded(["module", "main", "serve_forever"], this.in("event_wait", 3_000, forEver())));
     loop.spawn(
       this.forever(() => this.acceptor(loop), "do_accept"),
       { name: "shop.accept" },
@@ -184,7 +188,7 @@ export class Shop {
     for (let i = 1; i <= 48; i++) {
       loop.spawn(
         this.forever(() => this.client(), "client"),
-        { name: `client-${i}`, delay: this.between(0, s) },
+        { name: `client-${i}`, delay: this.between(0, s), ...(i % 4 === 0 && { label: "mobile" }) },
       );
     }
   }
@@ -212,6 +216,11 @@ export class Shop {
     }
     yield* body;
     for (const _ of names) yield { do: "leave" };
+  }
+
+  private *seeded(names: readonly Name[], body: Iterable<Step>): Program {
+    for (const name of names) yield { do: "seed", fn: this.ids[name] };
+    yield* body;
   }
 
   private *in(name: Name, own: number, body: Iterable<Step> = []): Program {
@@ -373,6 +382,10 @@ export class Shop {
   private *flushMetrics(): Program {
     yield* this.in("dumps", 400_000, this.in("iterencode", 500_000));
     yield* this.in("sendall", 40_000, [block(120_000)]);
+    // Now and then the thread that writes the log holds the GIL.
+    const holder = this.loops[2]!.thread;
+    const ns = this.between(104 * ms, 128 * ms);
+    if (this.rounds++ % 19 === 18) yield* this.in("encode", 60_000, [{ do: "gil", ns, holder }]);
     yield* this.in("sleep", 5_000, [wait(s, "sleep")]);
   }
 

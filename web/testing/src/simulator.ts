@@ -8,6 +8,10 @@ import type { Core, TaskRow, ThreadRow } from "./core.ts";
 export type Step =
   | { do: "enter"; fn: number }
   | { do: "leave" }
+  /** As `enter`, for a frame that was there before profiling was started. */
+  | { do: "seed"; fn: number }
+  /** Waits `ns` for the GIL, which another thread holds. */
+  | { do: "gil"; ns: number; holder: ThreadRow }
   /** On the processor, or off it while current, for `ns`. */
   | { do: "cpu" | "block"; ns: number }
   /** Parked for `ns`; `place` is the call it waits in. */
@@ -39,7 +43,7 @@ export class Loop {
   private current: { task: TaskRow; program: Program } | null = null;
   /** Steps of the hub, or what comes before the current task's next step. */
   private readonly steps: Step[] = [];
-  private rest: { do: "cpu" | "block"; ns: number } | null = null;
+  private rest: { do: "cpu" | "block" | "gil"; ns: number; holder?: ThreadRow } | null = null;
   private readonly waiting: Waiting[] = [];
 
   /** `hub`: functions of the event loop; null: a thread without one, where a wait blocks. */
@@ -77,17 +81,22 @@ export class Loop {
     }
   }
 
-  private spend(rest: { do: "cpu" | "block"; ns: number }, until: number): void {
+  private spend(rest: NonNullable<Loop["rest"]>, until: number): void {
     const part = Math.min(rest.ns, until - this.clock);
+    if (rest.holder !== undefined) this.core.waitForGil(this.clock, this.thread, rest.holder);
     this.core.processor(this.clock, this.thread, rest.do === "cpu");
     this.clock += part;
     this.core.processor(this.clock, this.thread, true);
     rest.ns -= part;
-    if (rest.ns === 0) this.rest = null;
+    if (rest.ns > 0) return;
+    this.rest = null;
+    if (rest.holder !== undefined) this.core.waitForGil(this.clock, this.thread, null);
   }
 
   private perform(step: Step): void {
-    if (step.do === "enter") this.core.enter(this.clock, this.thread, step.fn);
+    if (step.do === "seed") this.core.seed(this.clock, this.thread, step.fn);
+    else if (step.do === "gil") this.rest = { ...step };
+    else if (step.do === "enter") this.core.enter(this.clock, this.thread, step.fn);
     else if (step.do === "leave") this.core.leave(this.clock, this.thread);
     else if (step.do === "wait") this.wait(step);
     else if (step.ns > 0) this.rest = { do: step.do, ns: step.ns };

@@ -117,4 +117,18 @@ describe("TaskRows", () => {
     expect(shown.of).toBe(hidden.of + hidden.endedHidden);
     expect(build({ filter: "state:ended", grouping: "none" }).rows.length).toBe(hidden.endedHidden);
   });
+
+  it("GIVEN tasks with a label WHEN they are grouped THEN they have a group of their own, which filter and flame know", () => {
+    const titles = groupsOf(build()).map((group) => group.title);
+    expect(titles).toContain("client");
+    expect(titles).toContain("client [mobile]");
+    const mobile = shop.group("client [mobile]");
+    const labelled = build({ filter: "mobile", grouping: "none" });
+    expect(labelled.shown).toBe(12);
+    for (const row of labelled.rows) {
+      if (row.type === "task") expect(page.store.tasks.group[page.store.tasks.rowOf(row.id)]).toBe(mobile);
+    }
+    expect(build({ filter: "client", grouping: "none" }).shown).toBe(48);
+    expect(page.groupName(mobile)).toBe("client [mobile]");
+  });
 });

@@ -5,7 +5,7 @@ import type { StringTable } from "./strings.ts";
 const COLUMNS = [
   ...(["id", "tid", "begin", "name", "state", "hub", "task", "node", "since", "slice"] as const),
   ...(["sliceCpu", "sliceBlocked", "sliceIdle", "cpu", "blocked", "idle", "end", "cost"] as const),
-  ...(["gilWait", "gilHolder"] as const),
+  ...(["sliceNode", "gilWait", "gilHolder"] as const),
 ] as const;
 
 /** OS threads. Rows are 0 to size - 1 in the order of appearance; they move up when an ended one is deleted: keep ids. */
@@ -31,6 +31,8 @@ export class ThreadTable {
   sliceCpu: Float64Array = new Float64Array(8);
   sliceBlocked: Float64Array = new Float64Array(8);
   sliceIdle: Float64Array = new Float64Array(8);
+  /** Node where most of the slice was spent so far; 0: not known. */
+  sliceNode: Int32Array = new Int32Array(8);
   /** Totals up to now. */
   cpu: Float64Array = new Float64Array(8);
   blocked: Float64Array = new Float64Array(8);
@@ -64,6 +66,14 @@ export class ThreadTable {
     return index < 0 ? "" : `hub ${index + 1}`;
   }
 
+  /** "hub 1", "thread pool-1": how a sentence names a thread. */
+  called(id: number): string {
+    const row = this.rowOf(id);
+    if (id === 0) return "a thread that is not profiled";
+    if (row < 0) return "a thread that has ended";
+    return this.hubName(row) || `thread ${this.nameOf(row) || this.tid[row]}`;
+  }
+
   /** Only the store calls this. */
   add(columns: ThreadAdd): void {
     for (let i = 0; i < columns.id.length; i++) {
@@ -90,6 +100,7 @@ export class ThreadTable {
       this.sliceCpu[row] = columns.slice_cpu[i]!;
       this.sliceBlocked[row] = columns.slice_blocked[i]!;
       this.sliceIdle[row] = columns.slice_idle[i]!;
+      this.sliceNode[row] = columns.slice_node?.[i] ?? 0;
       this.cost[row] = columns.cost?.[i] ?? 0;
       this.gilWait[row] = columns.gil_wait?.[i] ?? 0;
       this.gilHolder[row] = columns.gil_holder?.[i] ?? 0;

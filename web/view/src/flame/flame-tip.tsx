@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { ALL_KINDS, Swatch } from "../parts/marks.tsx";
 import { Time } from "../parts/quantity.tsx";
 import { usePage } from "../state/context.ts";
-import { scopeName } from "../state/selectors.ts";
+import { scopeName, seededText } from "../state/selectors.ts";
 import type { FlameController } from "./controller.ts";
 
 const WIDTH = 300;
@@ -20,6 +20,7 @@ export function FlameTip({ controller }: { controller: FlameController }): JSX.E
   const total = tree.totalTimes(hover.node);
   const whole = tree.totalOf(0, kinds);
   const counted = tree.totalOf(hover.node, kinds);
+  const seeded = seededText(tree.seeded[hover.node]!);
   const left = Math.min(hover.x + 14, window.innerWidth - WIDTH - 8);
   const low = hover.y > window.innerHeight - 190;
   return (
@@ -36,8 +37,9 @@ export function FlameTip({ controller }: { controller: FlameController }): JSX.E
       <div class="mono weak">{page.placeOf(fn, 44)}</div>
       <div class="tip-total">
         <Time ns={counted} prose /> · {formatPercent(whole > 0 ? counted / whole : 0).text}
-        {fn === 0 ? "" : ` · ${formatCount(tree.calls[hover.node]!)} calls`}
+        {fn === 0 ? "" : ` · ${callsText(tree.calls[hover.node]!)}`}
       </div>
+      {seeded === "" ? null : <div class="weak">{seeded}</div>}
       <table class="numbers">
         <tbody>
           {ALL_KINDS.filter((kind) => total[kind] > 0).map((kind) => (
@@ -57,4 +59,8 @@ export function FlameTip({ controller }: { controller: FlameController }): JSX.E
       </table>
     </div>
   );
+}
+
+function callsText(calls: number): string {
+  return calls === 0 ? "no call" : `${formatCount(calls)} ${calls === 1 ? "call" : "calls"}`;
 }

@@ -51,6 +51,7 @@ export function Footer(): JSX.Element {
               clock: {clockText(status.clock)}, {formatTime(status.reading).text} a reading
             </span>
           )}
+          <CostText />
           {status.switches ? null : (
             <span class="warned" title="greenlet is not in the process: each thread is one task">
               threads only
@@ -80,6 +81,15 @@ export function Footer(): JSX.Element {
 
 const CLOCK_HINT =
   "Where wall time comes from, how time on the processor is known, and what one reading of both costs";
+
+function CostText(): JSX.Element | null {
+  const cost = usePage().ownCost.read();
+  return cost === null ? null : (
+    <span title={cost.hint} data-testid="own-cost">
+      {cost.text}
+    </span>
+  );
+}
 
 function rateText(frozen: boolean, rate: number): string {
   return frozen ? "frozen" : `${rate < 1.5 ? rate.toFixed(1) : Math.round(rate)} updates a second`;

@@ -6,7 +6,7 @@ import { usePage } from "../state/context.ts";
 import type { Page } from "../state/page.ts";
 import { scopeName } from "../state/selectors.ts";
 import { countedTime } from "../state/task-rows.ts";
-import { CallNumbers, Facts } from "./numbers.tsx";
+import { CallNumbers, Facts, Seeded } from "./numbers.tsx";
 import { Relations } from "./relations.tsx";
 
 /** A frame of the flame: one function at one call path. Node 0 is the whole scope. */
@@ -55,6 +55,7 @@ export function FrameSections({ node }: { node: number }): JSX.Element {
             ]}
           />
         )}
+        {fn === 0 ? null : <Seeded frames={tree.seeded[node]!} />}
       </section>
       {fn === 0 ? (
         <Entries page={page} />

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { KeyButton, Place } from "../parts/key-button.tsx";
 import { usePage } from "../state/context.ts";
 import { countedTime } from "../state/task-rows.ts";
-import { CallNumbers, Facts } from "./numbers.tsx";
+import { CallNumbers, Facts, Seeded } from "./numbers.tsx";
 import { Relations } from "./relations.tsx";
 
 /** A function wherever it is called in the scope; each moment counts once under recursion. */
@@ -48,6 +48,7 @@ export function FunctionSections({ fn }: { fn: number }): JSX.Element {
             ["own, of shown", formatPercent(whole > 0 ? countedTime(own, kinds) / whole : 0).text],
           ]}
         />
+        <Seeded frames={stats.seeded[fn] ?? 0} />
       </section>
       <Relations
         fn={fn}

@@ -2,6 +2,7 @@ import { formatCount, type Kind, type Kinds, type Times } from "@flamelet/model"
 import type { JSX } from "preact";
 import { ALL_KINDS, Bar, Swatch } from "../parts/marks.tsx";
 import { Time } from "../parts/quantity.tsx";
+import { seededText } from "../state/selectors.ts";
 import { countedTime } from "../state/task-rows.ts";
 
 /** Own, total and per call by kind, and their sum over the counted kinds. */
@@ -61,6 +62,20 @@ export function KindHead({ kind }: { kind: Kind }): JSX.Element {
     <th scope="row">
       <Swatch kind={kind} /> {kind}
     </th>
+  );
+}
+
+/** "3 entered before the start", where there are such frames. */
+export function Seeded({ frames }: { frames: number }): JSX.Element | null {
+  const text = seededText(frames);
+  return text === "" ? null : (
+    <p
+      class="weak more"
+      data-testid="seeded"
+      title="Frames that were on a stack when profiling started: they have times, and count no call"
+    >
+      {text}
+    </p>
   );
 }
 

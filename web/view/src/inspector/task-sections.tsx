@@ -5,6 +5,7 @@ import { ALL_KINDS, Bar, ModuleSwatch } from "../parts/marks.tsx";
 import { Time } from "../parts/quantity.tsx";
 import { StateText } from "../parts/task-text.tsx";
 import { usePage } from "../state/context.ts";
+import { gilWaits } from "../state/gil-wait.ts";
 import { hubTitle } from "../state/selectors.ts";
 import { Facts, KindHead } from "./numbers.tsx";
 
@@ -88,6 +89,7 @@ export function TaskSections({ id }: { id: number }): JSX.Element {
           ]}
         />
       </section>
+      <TaskGil id={id} />
       <section>
         <h3>
           {state.activity === "ended" ? "Last stack" : "Stack now"} <span class="weak">innermost first</span>
@@ -110,6 +112,27 @@ export function TaskSections({ id }: { id: number }): JSX.Element {
         </div>
       </section>
     </>
+  );
+}
+
+/** For whom the task waited when it waited for the GIL. */
+function TaskGil({ id }: { id: number }): JSX.Element | null {
+  const lines = gilWaits(usePage().store, id);
+  if (lines.length === 0) return null;
+  return (
+    <section data-testid="task-gil">
+      <h3>
+        Waited for the GIL, held by <span class="weak">estimated</span>
+      </h3>
+      {lines.map((line) => (
+        <div key={line.id} class="relation" title={line.place === "" ? undefined : `in ${line.place}`}>
+          <span class="fill cut">{line.holder}</span>
+          <span class="value">
+            <Time ns={line.waited} />
+          </span>
+        </div>
+      ))}
+    </section>
   );
 }
 

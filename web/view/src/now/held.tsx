@@ -14,6 +14,7 @@ import { Bar, HUB_KINDS } from "../parts/marks.tsx";
 import { Time } from "../parts/quantity.tsx";
 import { TaskName } from "../parts/task-text.tsx";
 import { usePage } from "../state/context.ts";
+import { gilWaitNow, gilWaitOf, gilWaitOfHeld } from "../state/gil-wait.ts";
 import type { Page } from "../state/page.ts";
 import { hubTitle } from "../state/selectors.ts";
 import { SPAN } from "./hub-card.tsx";
@@ -65,6 +66,7 @@ export function Held({ report }: { report: HubReport }): JSX.Element {
 function HolderRow({ holder, longest }: { holder: Holder; longest: number }): JSX.Element {
   const page = usePage();
   const names = holderPath(page, holder);
+  const gil = gilWaitOfHeld(page.store, holder);
   const scale = holder.count > 0 ? holder.longest / (holder.meanCpu + holder.meanBlocked || 1) : 0;
   const times = { cpu: holder.meanCpu * scale, blocked: holder.meanBlocked * scale, idle: 0, waited: 0 };
   return (
@@ -72,11 +74,12 @@ function HolderRow({ holder, longest }: { holder: Holder; longest: number }): JS
       type="button"
       class="held entry"
       data-testid="held-row"
-      title={`${page.store.functions.placeOf(holder.place)}\nOpens in Flame`}
+      title={[page.store.functions.placeOf(holder.place), gil, "Opens in Flame"].filter(Boolean).join("\n")}
       onClick={() => page.openFlame(holder.group, holder.path)}
     >
       <span class="path cut">
         <b class="strong">{names[0]}</b>
+        {gil === "" ? null : <GilTag />}
         {names.slice(1).map((name, i) => (
           <span key={i} class="mid">
             {" "}
@@ -104,6 +107,10 @@ function HolderRow({ holder, longest }: { holder: Holder; longest: number }): JS
       </span>
     </button>
   );
+}
+
+function GilTag(): JSX.Element {
+  return <span class="tag">GIL</span>;
 }
 
 /** From the function that acts to the place; what lies between is left out but for the next. */
@@ -145,6 +152,8 @@ interface LatestRow {
   group: number;
   path: readonly number[];
   lasting: boolean;
+  /** What it had to do with the GIL, "" for nothing. */
+  gil: string;
 }
 
 /** The latest long slices, those that still last first. */
@@ -170,6 +179,8 @@ export function Latest({ report }: { report: HubReport }): JSX.Element | null {
             key={row.key}
             type="button"
             class="slice entry"
+            data-testid="latest-row"
+            title={row.gil || undefined}
             onClick={() => page.openFlame(row.group, row.path)}
           >
             <span class="mid clock">{formatClock(epoch, row.begin)}</span>
@@ -183,7 +194,10 @@ export function Latest({ report }: { report: HubReport }): JSX.Element | null {
                 full={longest}
               />
             </span>
-            <span class="actor cut">{store.functions.nameOf(actor)}</span>
+            <span class="actor cut">
+              {store.functions.nameOf(actor)}
+              {row.gil === "" ? null : <GilTag />}
+            </span>
             <span class="task cut">
               {task < 0 ? (
                 <>
@@ -193,10 +207,11 @@ export function Latest({ report }: { report: HubReport }): JSX.Element | null {
                 <TaskName row={task} />
               )}
             </span>
-            <span class="fill cut weak">
-              {row.lasting ? (
-                <b class="is-blocked strong">still running</b>
-              ) : (
+            <span class={`fill cut weak${row.gil === "" ? "" : " gil"}`}>
+              {row.lasting ? <b class="is-blocked strong">still running </b> : null}
+              {row.gil !== "" ? (
+                <span class="mid">{row.gil}</span>
+              ) : row.lasting ? null : (
                 rest.map((fn) => store.functions.qualnameOf(fn)).join(" › ")
               )}
             </span>
@@ -226,6 +241,7 @@ function latestRows(page: Page, report: HubReport): LatestRow[] {
       group: holder.group,
       path: holder.path,
       lasting: true,
+      gil: gilWaitNow(store, row),
     });
   }
   for (let slice = slices.size - 1; slice >= 0 && rows.length < MOST_SLICES; slice--) {
@@ -240,6 +256,7 @@ function latestRows(page: Page, report: HubReport): LatestRow[] {
       group: slices.group[slice]!,
       path: nodes.path(slices.node[slice]!),
       lasting: false,
+      gil: gilWaitOf(store, slice),
     });
   }
   return rows;

@@ -6,6 +6,7 @@ import { Canvas } from "../parts/canvas.tsx";
 import { ActivityIcon, Swatch } from "../parts/marks.tsx";
 import { Figure } from "../parts/quantity.tsx";
 import { usePage } from "../state/context.ts";
+import { gilWaitNow } from "../state/gil-wait.ts";
 import type { Page } from "../state/page.ts";
 import { hubNow, hubTitle, isOver, lostFor } from "../state/selectors.ts";
 
@@ -115,6 +116,16 @@ export function HubState({ row, report }: { row: number; report: HubReport }): J
     );
   }
   if (isOver(page)) return <span class="weak">ended</span>;
+  // Whoever waits for the GIL does not hold up its hub by what it does.
+  const gil = gilWaitNow(page.store, row);
+  if (gil !== "") {
+    return (
+      <span class="is-blocked cut hub-state" data-testid="hub-state" title={gil}>
+        <ActivityIcon activity="blocking" />
+        {gil}
+      </span>
+    );
+  }
   const now = hubNow(page, row, report);
   switch (now.activity) {
     case "blocking":

@@ -2,7 +2,9 @@ import type { JSX } from "preact";
 import { usePage } from "../state/context.ts";
 import { hubRows } from "../state/selectors.ts";
 import { CulpritLine } from "./culprit-line.tsx";
+import { GilWaits } from "./gil-waits.tsx";
 import { Held, Latest } from "./held.tsx";
+import { Holds } from "./holds.tsx";
 import { HubCard } from "./hub-card.tsx";
 import { HasHub, WaitsFor, WaitsLongest } from "./lists.tsx";
 
@@ -21,10 +23,12 @@ export function NowView(): JSX.Element {
       </div>
       <div class="now-left">
         <Held report={report} />
+        <Holds />
         <Latest report={report} />
       </div>
       <div class="now-right">
         <HasHub report={report} />
+        <GilWaits />
         <WaitsLongest />
         <WaitsFor />
       </div>

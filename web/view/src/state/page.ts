@@ -23,6 +23,7 @@ import { ModuleColours } from "../canvas/module-colours.ts";
 import type { FlameController } from "../flame/controller.ts";
 import type { ListHandle } from "../parts/virtual-table.tsx";
 import { GroupHubs } from "./group-hubs.ts";
+import { OwnCostSamples } from "./own-cost.ts";
 
 export type ViewName = "now" | "tasks" | "flame" | "table";
 export const VIEWS: readonly { name: ViewName; title: string }[] = [
@@ -112,6 +113,7 @@ export class Page {
   readonly theme: Signal<Theme | null> = signal(null);
   readonly kinds: Signal<Kinds> = signal(DEFAULT_KINDS);
   readonly groupHubs = new GroupHubs(this.store);
+  readonly ownCost = new OwnCostSamples(this.store);
   /** Whose calls Flame and Table show: a group, or ON_HUBS or EVERYTHING. */
   readonly scope = signal(ON_HUBS);
   readonly selection: Signal<Selection> = signal(null);
@@ -166,6 +168,7 @@ export class Page {
   /** Call after store.apply(). */
   updated(): void {
     this.updates.value++;
+    this.ownCost.sample();
     this.updateTimes.push(performance.now());
     if (this.updateTimes.length > 20) this.updateTimes.shift();
     const left = this.lastTick + TEXT_PERIOD - performance.now();

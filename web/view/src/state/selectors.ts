@@ -1,5 +1,5 @@
 // What the views read of the page's state, each in one place.
-import type { Activity, HubReport, TaskActivity } from "@flamelet/model";
+import { type Activity, formatCount, type HubReport, type TaskActivity } from "@flamelet/model";
 import { EVERYTHING, ON_HUBS, type Page } from "./page.ts";
 
 /** Rows of the threads that have a hub; of all that live when none has. */
@@ -38,6 +38,11 @@ export function hubNow(page: Page, row: number, report: HubReport): HubNow {
       ? tasks.nameOf(taskRow)
       : page.store.functions.nameOf(holder.actor) || tasks.nameOf(taskRow);
   return { activity: state.activity, for: state.for, who, task };
+}
+
+/** "3 entered before the start": frames that were on a stack already, which are no calls; "" for none. */
+export function seededText(seeded: number): string {
+  return seeded > 0 ? `${formatCount(seeded)} entered before the start` : "";
 }
 
 /** ns since the connection was lost; 0 while it stands. */
