@@ -177,6 +177,14 @@ void fl_session_stop(struct fl_session *session)
     pthread_mutex_unlock(&session->lock);
 }
 
+void fl_session_collected(struct fl_session *session, fl_ticks pause)
+{
+    fl__add(&session->collecting, pause);
+    if (pause > atomic_load_explicit(&session->longest_collection, memory_order_relaxed))
+        atomic_store_explicit(&session->longest_collection, pause, memory_order_relaxed);
+    fl__add(&session->collections, 1);
+}
+
 void fl_session_end(struct fl_session *session)
 {
     pthread_mutex_lock(&session->lock);

@@ -69,6 +69,10 @@ struct fl_session {
      * its suspension; for a switch. 0: not known. */
     _Atomic uint32_t call_cost, switch_cost;
 
+    /* Garbage collections, as the embedder tells them (fl_session_collected()); times in ticks. */
+    _Atomic uint64_t collections;
+    _Atomic fl_ticks collecting, longest_collection;
+
     fl_ticks threshold;                /* ticks */
     fl_ticks long_lived;               /* ticks */
     struct fl_lock_waits *lock_waits;  /* owned */
@@ -97,6 +101,9 @@ void fl_session_start(struct fl_session *session);
 
 /* Trace time stands still. No-op when stopped. Any thread; the embedder has switched its events off. */
 void fl_session_stop(struct fl_session *session);
+
+/* A garbage collection is over, which held its thread so long. By one thread at a time. */
+void fl_session_collected(struct fl_session *session, fl_ticks pause);
 
 /* The program has ended: stopped, and will not be started again. */
 void fl_session_end(struct fl_session *session);

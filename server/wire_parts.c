@@ -2,6 +2,19 @@
 #include "cpu_clock.h"
 #include "wire.h"
 
+/* Nothing where there was none. */
+static void write_collections(struct fl_session *session, struct fl_buffer *out)
+{
+    uint64_t count = atomic_load(&session->collections);
+    if (count == 0)
+        return;
+    fl__wire_open(out, "gc");
+    fl_json_unsigned_field(out, "count", count);
+    fl_json_unsigned_field(out, "time", fl_ticks_to_ns(atomic_load(&session->collecting)));
+    fl_json_unsigned_field(out, "longest", fl_ticks_to_ns(atomic_load(&session->longest_collection)));
+    fl_buffer_add(out, "}", 1);
+}
+
 static void write_lost(const struct fl_shadow *shadow, struct fl_buffer *out)
 {
     fl__wire_open(out, "lost");
@@ -43,6 +56,7 @@ void fl__wire_status(const struct fl_shadow *shadow, struct fl_buffer *out)
     fl_buffer_text(out, switches ? "true" : "false");
     fl_json_unsigned_field(out, "nodes", shadow->nodes_alive);
     fl_json_unsigned_field(out, "tasks", shadow->tasks_alive);
+    write_collections(shadow->session, out);
     write_lost(shadow, out);
     fl_buffer_add(out, "}", 1);
 }

@@ -1,5 +1,6 @@
 #include "engine.h"
 #include "asyncio_state.h"
+#include "collector.h"
 #include "error.h"
 #include "functions.h"
 #include "greenlets.h"
@@ -69,6 +70,7 @@ int fl_engine_start(const struct fl_engine_options *options)
     (void)fl_thread_find(options->seed ? FL_SEED_ALL : FL_SEED_NONE);
     if (options->seed)
         fl_seeding_tell();
+    fl_collector_begin();
     fl_seeding_end();
     return 0;
 }
@@ -78,6 +80,7 @@ int fl_engine_stop(void)
     if (!fl_engine.running)
         return 0;
     fl_seeding_begin();
+    fl_collector_end();
     fl_engine.running = false;
     fl_session_stop(fl_engine.session);
     int error = fl_hooks_remove(fl_seeding_wake);
@@ -108,4 +111,5 @@ void fl_engine_after_fork_in_child(void)
     fl_functions_after_fork_in_child();
     fl_waits_after_fork_in_child();
     fl_asyncio_state_after_fork_in_child();
+    fl_collector_after_fork_in_child();
 }

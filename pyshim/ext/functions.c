@@ -324,7 +324,9 @@ static uint32_t of_cython_function(PyObject *callable)
     return id;
 }
 
-uint32_t fl_function_of_callable(PyObject *callable)
+struct fl_found_last fl_found_last[FL_FOUND_LAST];
+
+uint32_t fl_function_of_other_callable(PyObject *callable)
 {
     if (PyMethod_Check(callable))
         callable = PyMethod_GET_FUNCTION(callable);
@@ -332,7 +334,12 @@ uint32_t fl_function_of_callable(PyObject *callable)
         return 0;
     if (PyCFunction_Check(callable)) {
         const PyCFunctionObject *function = (PyCFunctionObject *)callable;
-        return of_method(function->m_ml, NULL, PyCFunction_GET_SELF(callable), function->m_module);
+        const PyMethodDef *method = function->m_ml;
+        uint32_t id = of_method(method, NULL, PyCFunction_GET_SELF(callable), function->m_module);
+        const struct callable *row = callables.capacity ? slot_of(callables.rows, callables.capacity, method) : NULL;
+        if (row && row->key && !row->may_go)
+            fl_found_last[((uintptr_t)method / sizeof *method) % FL_FOUND_LAST] = (struct fl_found_last){method, id};
+        return id;
     }
     if (Py_IS_TYPE(callable, &PyMethodDescr_Type) || Py_IS_TYPE(callable, &PyClassMethodDescr_Type))
         return of_method(((PyMethodDescrObject *)callable)->d_method, PyDescr_TYPE(callable)->tp_name, NULL, NULL);
@@ -352,10 +359,17 @@ void fl_functions_after_fork_in_child(void)
     if (callables.capacity)
         memset(callables.rows, 0, callables.capacity * sizeof *callables.rows);
     callables.filled = 0;
+    memset(fl_found_last, 0, sizeof fl_found_last);
+    fl_last_c_function = FL_NO_FUNCTION;
 }
 
-bool fl_function_is_c(uint32_t function)
+uint32_t fl_last_c_function = FL_NO_FUNCTION;
+
+bool fl_function_is_other_c(uint32_t function)
 {
-    return !(function & FL_ROOT_FUNCTION) &&
-           fl_functions_get(&fl_engine.session->functions, function)->kind == FL_FUNCTION_C;
+    if ((function & FL_ROOT_FUNCTION) ||
+        fl_functions_get(&fl_engine.session->functions, function)->kind != FL_FUNCTION_C)
+        return false;
+    fl_last_c_function = function;
+    return true;
 }

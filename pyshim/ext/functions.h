@@ -39,10 +39,35 @@ static inline uint32_t fl_function_of(PyCodeObject *code)
 
 /* The id of a C callable (built-in function or method, type, any other callable by its type); 0 for what runs as Python
  * code, and so has events of its own. */
-uint32_t fl_function_of_callable(PyObject *callable);
+uint32_t fl_function_of_other_callable(PyObject *callable);
+
+/* What was found for the C functions that were called last, by their PyMethodDef: only such as are never freed. */
+enum { FL_FOUND_LAST = 64 };
+struct fl_found_last {
+    const PyMethodDef *method; /* NULL: free */
+    uint32_t function;
+};
+extern struct fl_found_last fl_found_last[FL_FOUND_LAST];
+
+static inline uint32_t fl_function_of_callable(PyObject *callable)
+{
+    if (__builtin_expect(Py_IS_TYPE(callable, &PyCFunction_Type), 1)) {
+        const PyMethodDef *method = ((PyCFunctionObject *)callable)->m_ml;
+        const struct fl_found_last *found = &fl_found_last[((uintptr_t)method / sizeof *method) % FL_FOUND_LAST];
+        if (__builtin_expect(found->method == method, 1))
+            return found->function;
+    }
+    return fl_function_of_other_callable(callable);
+}
 
 /* Is this function id that of a C callable? */
-bool fl_function_is_c(uint32_t function);
+bool fl_function_is_other_c(uint32_t function);
+extern uint32_t fl_last_c_function; /* one that is */
+
+static inline bool fl_function_is_c(uint32_t function)
+{
+    return function == fl_last_c_function || fl_function_is_other_c(function);
+}
 
 /* Code whose file lies under this folder is flamelet's own. The string is copied. 0, or -1 with an exception set. */
 int fl_functions_hide(const char *folder);

@@ -1,4 +1,5 @@
 #include "callback.h"
+#include "collector.h"
 #include "clock.h"
 #include "cpu_clock.h"
 #include "engine.h"
@@ -188,7 +189,7 @@ static int execute(PyObject *module)
     }
     if (!done) {
         if (fl_callback_init() != 0 || fl_threads_init() != 0 || fl_greenlets_init() != 0 || fl_hooks_init() != 0 ||
-            fl_labels_init() != 0)
+            fl_labels_init() != 0 || fl_collector_init() != 0)
             return -1;
         if (pthread_atfork(NULL, NULL, fl_engine_after_fork_in_child) != 0) {
             PyErr_NoMemory();

@@ -132,6 +132,10 @@ def _check_status(value: object, path: str) -> None:
         cost = obj(status["cost"], f"{path}.cost")
         for name in ("call", "switch"):
             integer(cost.get(name), f"{path}.cost.{name}")
+    if "gc" in status:
+        collections = obj(status["gc"], f"{path}.gc")
+        for name in ("count", "time", "longest"):
+            integer(collections.get(name), f"{path}.gc.{name}")
     lost = obj(status.get("lost"), f"{path}.lost")
     for name in LOST:
         integer(lost.get(name), f"{path}.lost.{name}")

@@ -14,7 +14,8 @@ from .tables import FUNCTION_COLUMNS, Function, GilWait, Group, Hold, Node, Row,
 
 
 class Status(NamedTuple):
-    """See protocol.md. reading, call_cost, switch_cost: ns; a cost of 0 is not known."""
+    """See protocol.md. reading, call_cost, switch_cost: ns; a cost of 0 is not known. collections:
+    count, time and longest of the garbage collections, the times in ns."""
 
     state: str
     clock: str
@@ -23,6 +24,7 @@ class Status(NamedTuple):
     lost: dict[str, int]
     call_cost: int = 0
     switch_cost: int = 0
+    collections: tuple[int, int, int] = (0, 0, 0)
 
 
 class Picture:
@@ -54,7 +56,7 @@ class Picture:
             raise ProtocolError(f"body.since: builds on version {body['since']}, but {self.version} came before")
         self.version, self.now = body["version"], body["now"]
         status = body["status"]
-        cost = status.get("cost", {})
+        cost, collections = status.get("cost", {}), status.get("gc", {})
         self.status = Status(
             state=status["state"],
             clock=status["clock"],
@@ -63,6 +65,7 @@ class Picture:
             lost=status["lost"],
             call_cost=cost.get("call", 0),
             switch_cost=cost.get("switch", 0),
+            collections=(collections.get("count", 0), collections.get("time", 0), collections.get("longest", 0)),
         )
         self._add_strings(body)
         self._add_functions(body)

@@ -93,6 +93,11 @@ def _header(snapshot: Snapshot) -> list[str]:
     cost = _cost(snapshot)
     if cost:
         lines.append(cost)
+    if snapshot.gc.collections:
+        lines.append(
+            f"{plural(snapshot.gc.collections, 'garbage collection')}: {duration(snapshot.gc.time)}, "
+            f"the longest {duration(snapshot.gc.longest)}"
+        )
     if not about.greenlets:
         lines.append("greenlet is not in the process: the tasks are threads only")
     if about.warning:

@@ -217,6 +217,15 @@ class About(NamedTuple):
     warning: str
 
 
+class Collections(NamedTuple):
+    """Garbage collections: how many, how long they held their threads in all, and the longest. Each generation is a
+    function, too, below whom it interrupted."""
+
+    collections: int
+    time: float
+    longest: float
+
+
 class Snapshot(NamedTuple):
     """All rows. clock: the wall counter and how CPU time is known, as `tsc+rseq`. lost: counts of what was shed."""
 
@@ -229,6 +238,7 @@ class Snapshot(NamedTuple):
     slices: tuple[LongSlice, ...]
     holds: tuple[FunctionHold, ...]
     gil: tuple[GilWait, ...]
+    gc: Collections
     totals: Totals
     clock: str
     lost: Mapping[str, int]
@@ -252,10 +262,16 @@ def make_snapshot(recording: Recording) -> Snapshot:
         slices=_slices(recording, index),
         holds=_holds(picture, index),
         gil=_gil(picture, index),
+        gc=_collections(picture),
         totals=_totals(picture, sums, functions, groups, threads),
         clock=picture.status.clock,
         lost=MappingProxyType(dict(picture.status.lost)),
     )
+
+
+def _collections(picture: Picture) -> Collections:
+    count, *times = picture.status.collections
+    return Collections(count, *map(_seconds, times))
 
 
 def _seconds(ns: int) -> float:
@@ -475,7 +491,8 @@ def _totals(
         threads=max(picture.threads, default=0),
         tasks=sum(group.started for group in groups),
         functions=len(functions),
-        calls=sum(function.calls for function in functions),
+        # What flamelet made itself, such as the collections, is no call of the program's.
+        calls=sum(row.calls for number, row in sums.functions.items() if picture.function(number).kind != 2),
         switches=sum(group.switches for group in groups),
         wall=sum(thread.wall for thread in threads),
         cpu=sum(thread.cpu for thread in threads),

@@ -82,6 +82,27 @@ static void test_a_whole_picture(void **state)
     json_decref(body);
 }
 
+/* GIVEN garbage collections, THEN the status sums them up; before the first it does not speak of them. */
+static void test_collections(void **state)
+{
+    (void)state;
+    script_begin(NULL);
+    look();
+    json_t *body = whole(&everything);
+    assert_null(json_object_get(json_object_get(body, "status"), "gc"));
+    json_decref(body);
+
+    fl_session_collected(script.session, 30);
+    fl_session_collected(script.session, 700);
+    fl_session_collected(script.session, 70);
+    look();
+    body = whole(&everything);
+    json_t *wanted = json_pack("{si si si}", "count", 3, "time", 800, "longest", 700);
+    assert_json_equal(json_object_get(json_object_get(body, "status"), "gc"), wanted);
+    json_decref(wanted);
+    json_decref(body);
+}
+
 /* GIVEN a reader that was told all, THEN it is told only what is new. */
 static void test_a_delta_has_only_what_is_new(void **state)
 {
@@ -524,6 +545,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_a_whole_picture, script_end),
+        cmocka_unit_test_teardown(test_collections, script_end),
         cmocka_unit_test_teardown(test_a_delta_has_only_what_is_new, script_end),
         cmocka_unit_test_teardown(test_is_there_news, script_end),
         cmocka_unit_test_teardown(test_sections_and_groups_are_chosen, script_end),
