@@ -91,6 +91,7 @@ static void begin_step(struct fl_ext_thread *ext, struct fl_async_task *task, fl
     task->base = outer_task ? outer_task->base : outer;
     task->base->inner = task->core;
     task->loop = ext->asyncio->loop;
+    task->hidden = 0;
     read_name(task);
     fl_switch(ext->core, task->core, now);
     /* It was parked deep in its stack, which is entered again from its beginning. */
@@ -204,7 +205,7 @@ static void end_step(struct fl_ext_thread *ext, struct fl_async_task *task, fl_t
 static struct fl_async_task *step_over(struct fl_ext_thread *ext)
 {
     struct fl_async_task *task = fl_async_task_of(current(ext));
-    return task && task->outer && !node_now(ext)->up && !ext->core->overflow ? task : NULL;
+    return task && task->outer && !node_now(ext)->up && !ext->core->overflow && task->hidden == 0 ? task : NULL;
 }
 
 void fl_asyncio_after(struct fl_ext_thread *ext, fl_ticks now)
@@ -253,6 +254,31 @@ void fl_asyncio_suspended(struct fl_ext_thread *ext, fl_ticks now)
         fl_task_set_wait(task->core, ext->asyncio->wait);
     }
     end_step(ext, task, now);
+}
+
+void fl_asyncio_hidden(struct fl_ext_thread *ext, bool enters)
+{
+    struct fl_async_task *task = fl_async_task_of(current(ext));
+    if (!task || !task->outer)
+        return;
+    if (enters)
+        task->hidden++;
+    else if (task->hidden > 0)
+        task->hidden--;
+}
+
+void fl_asyncio_selects_hidden(struct fl_ext_thread *ext)
+{
+    struct fl_asyncio *asyncio = fl_asyncio_known ? asyncio_of(ext) : NULL;
+    struct fl_task *task = current(ext);
+    const struct fl_node *node = node_now(ext);
+    if (!asyncio || fl_async_task_of(task) || ext->core->overflow ||
+        atomic_load_explicit(&task->poll, memory_order_relaxed) == node)
+        return;
+    /* In a loop, and between its tasks. */
+    PyObject *running = fl_asyncio_running_surely(&asyncio->loop);
+    if (asyncio->loop && !running)
+        fl_task_set_poll(ext->core, task, node);
 }
 
 void fl_asyncio_selects(struct fl_ext_thread *ext)

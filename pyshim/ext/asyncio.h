@@ -39,6 +39,13 @@ void fl_asyncio_yields(struct fl_ext_thread *ext, PyCodeObject *code, fl_code_wo
 /* After that frame was left: the step may be over. */
 void fl_asyncio_suspended(struct fl_ext_thread *ext, fl_ticks now);
 
+/* A coroutine's frame that is not shown is entered, or left: it belongs to the step, whose end is that of the last one.
+ */
+void fl_asyncio_hidden(struct fl_ext_thread *ext, bool enters);
+
+/* A selector's select() that is not shown was entered: where asyncio's loop polls, that is where the thread is now. */
+void fl_asyncio_selects_hidden(struct fl_ext_thread *ext);
+
 /* After a selector's select() was entered: is it asyncio's poll? */
 void fl_asyncio_selects(struct fl_ext_thread *ext);
 

@@ -14,6 +14,7 @@ struct fl_async_task {
     struct fl_task *outer; /* in a step: the task that was current when it began; NULL: it is suspended */
     struct fl_task *base;  /* in a step: the task on whose stack it runs, a greenlet or the thread's own */
     PyObject *loop;        /* the loop that ran its last step: address only */
+    uint32_t hidden;       /* in a step: frames of coroutines that are not shown */
     PyObject *name;        /* its name as it was last read: address only */
     bool seen;             /* used while the dead are looked for */
 };

@@ -10,6 +10,7 @@
 enum { GENERATIONS = 3 };
 
 static PyObject *callback; /* what stands in gc.callbacks */
+static PyObject *module;   /* gc; owned */
 static PyObject *key_generation;
 static uint32_t functions[GENERATIONS]; /* ids of `functions_session`; 0: none yet */
 static const struct fl_session *functions_session;
@@ -89,10 +90,7 @@ static PyObject *on_collection(PyObject *self, PyObject *const *args, size_t nar
 /* The program's list: borrowed; NULL where it has put something else there. */
 static PyObject *callbacks(void)
 {
-    static PyObject *module;
-    if (!module)
-        module = PyImport_ImportModule("gc"); /* compiled in; kept as long as the process lives */
-    PyObject *list = module ? PyObject_GetAttrString(module, "callbacks") : NULL;
+    PyObject *list = PyObject_GetAttrString(module, "callbacks");
     if (!list)
         PyErr_Clear();
     Py_XDECREF(list); /* the module holds it */
@@ -138,5 +136,6 @@ int fl_collector_init(void)
 {
     key_generation = PyUnicode_InternFromString("generation");
     callback = fl_callback_new(on_collection);
-    return key_generation && callback ? 0 : -1;
+    module = PyImport_ImportModule("gc"); /* compiled in. Now: later the import would be seen as the program's */
+    return key_generation && callback && module ? 0 : -1;
 }

@@ -1,6 +1,7 @@
 #include "functions.h"
 #include "asyncio_state.h"
 #include "engine.h"
+#include "filters.h"
 #include "function.h"
 #include "greenlets.h"
 #include "hash.h"
@@ -11,6 +12,7 @@
 #include <string.h>
 
 static char *hidden_folder;
+uint32_t fl_code_now = 0x100;
 
 /*
  * C callables by address: a PyMethodDef, or a type. What lies in the memory of the program or a library stays what it
@@ -131,10 +133,13 @@ static fl_code_word flags_of(const PyCodeObject *code)
 fl_code_word fl_code_first_sight(PyCodeObject *code)
 {
     PyObject *type, *value, *traceback;
-    fl_code_word word = FL_CODE_HIDDEN;
+    const fl_code_word now = (fl_code_word)fl_code_now << 32;
+    fl_code_word word = FL_CODE_HIDDEN | now;
     /* We may stand in the middle of somebody's exception. */
     PyErr_Fetch(&type, &value, &traceback);
-    if (!is_hidden(code->co_filename)) {
+    if (!is_hidden(code->co_filename) && fl_filters_hide(code)) {
+        word |= flags_of(code);
+    } else if (!is_hidden(code->co_filename)) {
         const struct fl_function function = {.name = fl_string_of(code->co_name),
                                              .qualname = fl_string_of(code->co_qualname),
                                              .file = fl_string_of(code->co_filename),
@@ -142,7 +147,7 @@ fl_code_word fl_code_first_sight(PyCodeObject *code)
                                              .kind = FL_FUNCTION_PYTHON,
                                              .column = column_of(code)};
         uint32_t id = fl_functions_add(&fl_engine.session->functions, &function);
-        word = id ? id | flags_of(code) : 0;
+        word = id ? id | flags_of(code) | now : 0;
     }
     if (word != 0 && fl_compat_code_slot_set(code, word) != 0)
         PyErr_Clear();
@@ -151,6 +156,13 @@ fl_code_word fl_code_first_sight(PyCodeObject *code)
     fl_asyncio_notice();
     PyErr_Restore(type, value, traceback);
     return word;
+}
+
+void fl_code_look_again(void)
+{
+    fl_code_now += 0x100;
+    if (fl_code_now == 0)
+        fl_code_now = 0x100;
 }
 
 void fl_code_mark(PyCodeObject *code, fl_code_word flag)

@@ -4,10 +4,11 @@
 
 #include "compat.h"
 
-/* What is known of a code object: the function id (0: not shown) and, above it, what makes its events special. The word
- * is in the code's extra slot; 0 there: not seen yet. */
+/* What is known of a code object: the function id (0: not shown), above it eight bits for what makes its events
+ * special, and above those by which filters that was decided. The word is in the code's extra slot; 0 there: not seen
+ * yet. */
 typedef uint64_t fl_code_word;
-#define FL_CODE_HIDDEN  (1ull << 32) /* flamelet's own: no id */
+#define FL_CODE_HIDDEN  (1ull << 32) /* flamelet's own, which has no other flag, or hidden by a filter: no id */
 #define FL_CODE_ASYNC   (1ull << 33) /* a coroutine or async generator: may begin or end a step of an asyncio task */
 #define FL_CODE_ASYNCIO (1ull << 34) /* asyncio's own: what it awaits names no wait */
 #define FL_CODE_SELECT  (1ull << 35) /* a selector's select(), by which asyncio polls */
@@ -19,16 +20,22 @@ fl_code_word fl_code_first_sight(PyCodeObject *code);
 /* Marks a code object that was seen. */
 void fl_code_mark(PyCodeObject *code, fl_code_word flag);
 
-/* Seen, shown, and with ordinary events: one comparison for all three. The hot path. */
+/* The upper half of the words that are of now, and have no flag; not 0. */
+extern uint32_t fl_code_now;
+
+/* Other filters hold: each code object is decided about again when it is met. */
+void fl_code_look_again(void);
+
+/* Seen since then, shown, and with ordinary events: one comparison for all. The hot path. */
 static inline bool fl_code_is_plain(fl_code_word word)
 {
-    return word - 1 < FL_CODE_HIDDEN - 1;
+    return (uint32_t)(word >> 32) == fl_code_now;
 }
 
 static inline fl_code_word fl_code_word_of(PyCodeObject *code)
 {
     fl_code_word word = fl_compat_code_slot_get(code);
-    return __builtin_expect(word != 0, 1) ? word : fl_code_first_sight(code);
+    return __builtin_expect(((uint32_t)(word >> 32) ^ fl_code_now) < 0x100, 1) ? word : fl_code_first_sight(code);
 }
 
 /* The id of a code object; 0: not shown. */

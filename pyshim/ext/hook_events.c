@@ -5,11 +5,18 @@ void fl_hook_enter_other(struct fl_thread *thread, PyCodeObject *code, enum fl_e
     struct fl_ext_thread *ext = fl_thread_cell.ext;
     fl_code_word word = fl_code_word_of(code);
     uint32_t function = (uint32_t)word;
-    if (function == 0)
+    if (function == 0 && !(word & (FL_CODE_ASYNC | FL_CODE_SELECT)))
         return;
     bool begins = (word & FL_CODE_ASYNC || entry == FL_ENTRY_THROW) && fl_asyncio_before(ext, entry);
     if (begins && !(word & FL_CODE_ASYNC))
         fl_code_mark(code, FL_CODE_ASYNC); /* a generator that a coroutine waits for: it may end the step, too */
+    if (function == 0) {
+        if (word & FL_CODE_ASYNC)
+            fl_asyncio_hidden(ext, true);
+        if (word & FL_CODE_SELECT)
+            fl_asyncio_selects_hidden(ext);
+        return;
+    }
     if (entry == FL_ENTRY_THROW && fl_throws_enter(ext, function))
         return;
     fl_enter(thread, function, entry == FL_ENTRY_CALL, fl_now(thread));
@@ -27,9 +34,10 @@ static void leave(struct fl_thread *thread, fl_code_word word)
 void fl_hook_leave_other(struct fl_thread *thread, PyCodeObject *code)
 {
     fl_code_word word = fl_code_word_of(code);
-    if ((uint32_t)word == 0)
-        return;
-    leave(thread, word);
+    if ((uint32_t)word != 0)
+        leave(thread, word);
+    else if (word & FL_CODE_ASYNC)
+        fl_asyncio_hidden(fl_thread_cell.ext, false);
     if (word & FL_CODE_ASYNC)
         fl_asyncio_after(fl_thread_cell.ext, fl_now(thread));
 }
@@ -38,11 +46,14 @@ void fl_hook_yield_other(struct fl_thread *thread, PyCodeObject *code, int instr
 {
     struct fl_ext_thread *ext = fl_thread_cell.ext;
     fl_code_word word = fl_code_word_of(code);
-    if ((uint32_t)word == 0)
+    if ((uint32_t)word == 0 && !(word & FL_CODE_ASYNC))
         return;
     if (word & FL_CODE_ASYNC)
         fl_asyncio_yields(ext, code, word, instruction, value);
-    leave(thread, word);
+    if ((uint32_t)word != 0)
+        leave(thread, word);
+    else
+        fl_asyncio_hidden(ext, false);
     if (fl_throws_open != 0)
         fl_throws_yielded(ext);
     if (word & FL_CODE_ASYNC)

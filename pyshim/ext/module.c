@@ -3,6 +3,7 @@
 #include "clock.h"
 #include "cpu_clock.h"
 #include "engine.h"
+#include "filters.h"
 #include "functions.h"
 #include "gil.h"
 #include "greenlets.h"
@@ -56,6 +57,28 @@ static PyObject *start(PyObject *self, PyObject *args, PyObject *kwargs)
     if (fl_engine_start(&options) != 0)
         return NULL;
     Py_RETURN_NONE;
+}
+
+static PyObject *set_filters(PyObject *self, PyObject *args)
+{
+    PyObject *include, *exclude, *stdlib;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OOO:set_filters", &include, &exclude, &stdlib))
+        return NULL;
+    /* Frames that are on the stacks are told anew, shown or not: as at any start in the middle. */
+    bool was_running = fl_engine.running;
+    const struct fl_engine_options options = {.builtins = fl_engine.builtins, .seed = true};
+    if (was_running && fl_engine_stop() != 0)
+        return NULL;
+    int error = fl_filters_set(include, exclude, stdlib);
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (was_running && fl_engine_start(&options) != 0 && error == 0)
+        return NULL;
+    if (error == 0)
+        Py_RETURN_NONE;
+    PyErr_Restore(type, value, traceback);
+    return NULL;
 }
 
 static PyObject *stop(PyObject *self, PyObject *unused)
@@ -142,6 +165,7 @@ static PyObject *debug_gil(PyObject *self, PyObject *args)
 static PyMethodDef methods[] = {
     {"start", (PyCFunction)(void (*)(void))start, METH_VARARGS | METH_KEYWORDS, NULL},
     {"stop", stop, METH_NOARGS, NULL},
+    {"set_filters", set_filters, METH_VARARGS, NULL},
     {"end", end, METH_NOARGS, NULL},
     {"is_running", is_running, METH_NOARGS, NULL},
     {"recording", fl_serving_recording, METH_VARARGS, NULL},

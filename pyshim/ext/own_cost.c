@@ -96,7 +96,9 @@ static int give_id(PyObject *function, uint32_t line)
 {
     const struct fl_function row = {.line = line, .kind = FL_FUNCTION_MADE};
     uint32_t id = fl_functions_add(&fl_engine.session->functions, &row);
-    return id == 0 ? -1 : fl_compat_code_slot_set((PyCodeObject *)PyFunction_GetCode(function), id);
+    return id == 0 ? -1
+                   : fl_compat_code_slot_set((PyCodeObject *)PyFunction_GetCode(function),
+                                             (fl_code_word)fl_code_now << 32 | id);
 }
 
 static PyObject *on_nothing(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)

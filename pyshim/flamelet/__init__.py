@@ -16,7 +16,19 @@ _supported.check()
 
 from ._ext import label  # noqa: E402 (after the check)
 from .errors import FlameletError  # noqa: E402 (after the check)
+from .filters import set_filters  # noqa: E402 (after the check)
 from .session import Session, is_running, profile, snapshot, start, stop  # noqa: E402 (after the check)
 
-__all__ = ["FlameletError", "Session", "__version__", "is_running", "label", "profile", "snapshot", "start", "stop"]
+__all__ = [
+    "FlameletError",
+    "Session",
+    "__version__",
+    "is_running",
+    "label",
+    "profile",
+    "set_filters",
+    "snapshot",
+    "start",
+    "stop",
+]
 __version__ = "0.1.0"

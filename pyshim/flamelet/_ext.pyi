@@ -4,6 +4,8 @@ All functions need the GIL and are called from any thread. Errors that a user ca
 ``OSError`` with a message that names the mend.
 """
 
+from collections.abc import Sequence
+
 def start(
     *,
     builtins: bool = False,
@@ -23,6 +25,10 @@ def start(
     "long", "watched" or "all": which tasks have a call tree of their own.
     RuntimeError: a forced clock does not exist here; another profiler took every monitoring tool id.
     """
+
+def set_filters(include: Sequence[str], exclude: Sequence[str], stdlib: Sequence[str], /) -> None:
+    """Which Python code is shown from here on (filters.h). stdlib: the folders whose code is hidden. While running,
+    profiling is off for a moment, and the frames that are on the stacks are told anew. RuntimeError: see start()."""
 
 def stop() -> None:
     """Switch events off and let trace time stand still. No-op when not running."""

@@ -12,10 +12,11 @@ import sys
 
 from . import _ext
 from .errors import FlameletError, UsageError
+from .filters import set_filters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from types import TracebackType
     from typing import NoReturn
 
@@ -48,6 +49,9 @@ def start(
     builtins: bool = False,
     threshold: float = DEFAULT_THRESHOLD,
     task_trees: str = "long",
+    include: str | Sequence[str] | None = None,
+    exclude: str | Sequence[str] | None = None,
+    stdlib: bool | None = None,
 ) -> Session:
     """Profile every call and switch of this process from here on. While profiling is on already, nothing changes.
 
@@ -55,10 +59,13 @@ def start(
     too, at a higher cost. threshold: seconds, above 0 and up to 3600; who holds a hub longer is listed (it belongs to
     the session: only the first start sets it). task_trees: which tasks have a call tree of their own beside that of
     their group: those that live "long" (from about a second on) or are watched, only those that are "watched", or "all"
-    (likewise the first start's).
+    (likewise the first start's). include, exclude, stdlib: what `set_filters()` takes; where none is given, the filters
+    stay as they are.
 
     Prints nothing. FlameletError where the port is in use, a setting is wrong, or other tools left no room.
     """
+    if not _ext.is_running() and not (include is None and exclude is None and stdlib is None):
+        set_filters(include=include or (), exclude=exclude or (), stdlib=stdlib is not False)
     begin(builtins=builtins, threshold=threshold, seed=True, task_trees=task_trees)
     return Session(serve_session(port, program_name()) if serve else _url(_ext.serving()))
 
@@ -87,9 +94,19 @@ class profile:  # noqa: N801 (used as a function: `with flamelet.profile():`)
         builtins: bool = False,
         threshold: float = DEFAULT_THRESHOLD,
         task_trees: str = "long",
+        include: str | Sequence[str] | None = None,
+        exclude: str | Sequence[str] | None = None,
+        stdlib: bool | None = None,
     ) -> None:
         self._start: Callable[[], Session] = lambda: start(
-            serve=serve, port=port, builtins=builtins, threshold=threshold, task_trees=task_trees
+            serve=serve,
+            port=port,
+            builtins=builtins,
+            threshold=threshold,
+            task_trees=task_trees,
+            include=include,
+            exclude=exclude,
+            stdlib=stdlib,
         )
         self._was_running = False
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from test_api import answer
+
+# What is measured here, a busy neighbour may disturb; scripts/test tells which test needed another try.
+pytestmark = pytest.mark.flaky(reruns=2, reruns_delay=1)
 
 Write = Callable[..., Path]
 
@@ -28,7 +33,8 @@ def test_a_collection_is_not_the_time_of_whom_it_interrupts(write: Write, tmp_pa
             gc.collect()
         def allocates():
             gc.set_threshold(50, 2, 2)
-            kept = [[] for _ in range(5000)]
+            kept = []
+            for _ in range(5000): kept.append([])
             gc.set_threshold(10**6)
             return len(kept)
         gc.collect()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .. import browser, ending, launcher, session
 from ..errors import UsageError
+from ..filters import set_filters
 from ..recording import RecordingFile
 from ..standard_error import say
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 _EPILOG = """\
 Everything behind SCRIPT or MODULE belongs to the program. Its output, exit code and behaviour are those that it has
 without flamelet; flamelet's own words go to standard error. At its end a summary is printed there, unless -o is given.
+
+A PATTERN with a slash, or that ends in .py, is a glob for the file (a relative one may begin at any folder); every
+other one is a glob for the module and what lies below it. --include and --exclude may be given again. The time of what
+is hidden stays with the nearest caller that is shown.
 
 Exit code 2, with nothing run: a wrong option, a script or module that is not there, a port in use, a file that can't be
 written. FLAMELET_CLOCK (auto, tsc, monotonic) and FLAMELET_CPU_CLOCK (auto, rseq, short) force a clock.
@@ -53,7 +58,14 @@ def add_parser(commands: Commands) -> None:
         default=session.TASK_TREES[0],
         help="tasks with a call tree of their own: that live long or are watched (default), only the watched, all",
     )
-    with_values = (port, output, threshold, task_trees)
+    include = parser.add_argument(
+        "--include", action="append", default=[], metavar="PATTERN", help="show only what this matches (see below)"
+    )
+    exclude = parser.add_argument(
+        "--exclude", action="append", default=[], metavar="PATTERN", help="hide what this matches (see below)"
+    )
+    parser.add_argument("--no-stdlib", dest="stdlib", action="store_false", help="hide Python's own modules")
+    with_values = (port, output, threshold, task_trees, include, exclude)
     parser.before_program = tuple(name for option in with_values for name in option.option_strings)
     parser.set_defaults(run=run)
 
@@ -62,6 +74,7 @@ def run(options: argparse.Namespace) -> launcher.Launch:
     program = _program(options.rest)
     if not options.server and (options.open or options.port):
         raise UsageError(f"{'--open' if options.open else '--port'} and --no-server exclude each other")
+    set_filters(include=options.include, exclude=options.exclude, stdlib=options.stdlib)
     launch = launcher.load(program, with_builtins=options.builtins)
     file = RecordingFile(options.output) if options.output is not None else None
     session.prepare(builtins=options.builtins, threshold=options.threshold, task_trees=options.task_trees)
