@@ -150,7 +150,6 @@ def test_filters_change_while_running(write: Write, tmp_path: Path) -> None:
     assert last["burn"][2] >= 0.048
     for name in ("outer", "hidden_first", "middle", "after_change"):
         assert last[name][0] == 1, (name, last)
-    assert last["middle"][2] == pytest.approx(first["middle"][2], abs=0.025)
     assert not any(lost.values())
     assert not running
 
