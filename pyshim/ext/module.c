@@ -208,7 +208,7 @@ static int execute(PyObject *module)
 {
     static bool done;
     if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
-        PyErr_SetString(PyExc_ImportError, "flamelet works in the main interpreter only, not in subinterpreters");
+        PyErr_SetString(PyExc_ImportError, "flamelet._ext does not load in subinterpreters");
         return -1;
     }
     if (!done) {

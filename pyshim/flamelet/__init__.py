@@ -14,7 +14,11 @@ from . import _supported
 # Before anything that an older interpreter could stumble over, the extension above all.
 _supported.check()
 
-from ._ext import label  # noqa: E402 (after the check)
+try:
+    from ._ext import label
+except ImportError as error:
+    _supported.explain(error)
+    raise
 from .errors import FlameletError  # noqa: E402 (after the check)
 from .filters import set_filters  # noqa: E402 (after the check)
 from .session import Session, is_running, profile, snapshot, start, stop  # noqa: E402 (after the check)

@@ -25,3 +25,11 @@ def check() -> None:
     if problem:
         # With the name, `python -m flamelet` makes one line of it.
         raise ImportError(problem, name="flamelet")
+
+
+def explain(error: ImportError) -> None:
+    """Another ImportError instead of the interpreter's own, where that does not name the mend."""
+    if "subinterpreters" in str(error):
+        raise ImportError(
+            "flamelet works in the main interpreter only: import it there, not in a subinterpreter", name="flamelet"
+        ) from None
