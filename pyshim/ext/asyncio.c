@@ -281,22 +281,6 @@ void fl_asyncio_selects_hidden(struct fl_ext_thread *ext)
         fl_task_set_poll(ext->core, task, node);
 }
 
-void fl_asyncio_selects(struct fl_ext_thread *ext)
-{
-    struct fl_task *task = current(ext);
-    const struct fl_node *node = node_now(ext);
-    if (fl_async_task_of(task) || !node->up || !node->up->up || ext->core->overflow ||
-        atomic_load_explicit(&task->poll, memory_order_relaxed) == node)
-        return;
-    /* The loop's own call. Compared by name: this happens once for each place in which a selector is used. */
-    const struct fl_function *caller = fl_functions_get(&ext->core->session->functions, node->up->function);
-    if (node->up->function & FL_ROOT_FUNCTION)
-        return;
-    const struct fl_string *name = fl_strings_get(&ext->core->session->strings, caller->name);
-    if (name->length == strlen("_run_once") && memcmp(name->text, "_run_once", name->length) == 0)
-        fl_task_set_poll(ext->core, task, node);
-}
-
 void fl_asyncio_forget_steps(struct fl_ext_thread *ext)
 {
     struct fl_asyncio *asyncio = ext->asyncio;

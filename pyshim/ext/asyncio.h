@@ -46,9 +46,6 @@ void fl_asyncio_hidden(struct fl_ext_thread *ext, bool enters);
 /* A selector's select() that is not shown was entered: where asyncio's loop polls, that is where the thread is now. */
 void fl_asyncio_selects_hidden(struct fl_ext_thread *ext);
 
-/* After a selector's select() was entered: is it asyncio's poll? */
-void fl_asyncio_selects(struct fl_ext_thread *ext);
-
 /* Nothing is known any more about who is in a step (profiling was off, greenlet was imported): the base becomes
  * current. Tasks that have ended meanwhile end. */
 void fl_asyncio_forget_steps(struct fl_ext_thread *ext);

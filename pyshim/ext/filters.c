@@ -1,4 +1,5 @@
 #include "filters.h"
+#include "polls.h"
 #include "functions.h"
 
 #include <fnmatch.h>
@@ -170,8 +171,7 @@ static bool is_of_stdlib(const char *file)
 static bool is_of_hub(const char *file, const PyCodeObject *code)
 {
     return (PyUnicode_CompareWithASCIIString(code->co_qualname, "Hub.run") == 0 && ends_with(file, "/gevent/hub.py")) ||
-           (PyUnicode_CompareWithASCIIString(code->co_qualname, "BaseHub.run") == 0 &&
-            ends_with(file, "/eventlet/hubs/hub.py"));
+           fl_polls_is_eventlets(code);
 }
 
 bool fl_filters_hide(const PyCodeObject *code)

@@ -6,6 +6,7 @@
 #include "greenlets.h"
 #include "hash.h"
 #include "node.h"
+#include "polls.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -64,17 +65,6 @@ static bool is_hidden(PyObject *file)
     return hidden;
 }
 
-static bool ends_with(PyObject *string, const char *end)
-{
-    Py_ssize_t length = 0;
-    PyObject *hold;
-    const char *text = fl_compat_utf8(string, &length, &hold);
-    size_t want = strlen(end);
-    bool yes = text && (size_t)length >= want && memcmp(text + (size_t)length - want, end, want) == 0;
-    Py_XDECREF(hold);
-    return yes;
-}
-
 static int small(PyObject *tuple, Py_ssize_t index)
 {
     PyObject *item = PyTuple_GET_ITEM(tuple, index);
@@ -125,9 +115,7 @@ static fl_code_word flags_of(const PyCodeObject *code)
         if (fl_asyncio_is_own_file(code->co_filename))
             flags |= FL_CODE_ASYNCIO;
     }
-    if (PyUnicode_CompareWithASCIIString(code->co_name, "select") == 0 && ends_with(code->co_filename, "/selectors.py"))
-        flags |= FL_CODE_SELECT;
-    return flags;
+    return flags | fl_polls_flag_of(code);
 }
 
 fl_code_word fl_code_first_sight(PyCodeObject *code)

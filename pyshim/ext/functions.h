@@ -11,7 +11,7 @@ typedef uint64_t fl_code_word;
 #define FL_CODE_HIDDEN  (1ull << 32) /* flamelet's own, which has no other flag, or hidden by a filter: no id */
 #define FL_CODE_ASYNC   (1ull << 33) /* a coroutine or async generator: may begin or end a step of an asyncio task */
 #define FL_CODE_ASYNCIO (1ull << 34) /* asyncio's own: what it awaits names no wait */
-#define FL_CODE_SELECT  (1ull << 35) /* a selector's select(), by which asyncio polls */
+#define FL_CODE_POLL    (1ull << 35) /* may be where an event loop polls (polls.h) */
 
 /* First sight of a code object: copies its names and remembers the word. 0: memory is at its end. Leaves a set
  * exception as it is. */

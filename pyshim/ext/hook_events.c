@@ -1,11 +1,12 @@
 #include "hook_events.h"
+#include "polls.h"
 
 void fl_hook_enter_other(struct fl_thread *thread, PyCodeObject *code, enum fl_entry entry)
 {
     struct fl_ext_thread *ext = fl_thread_cell.ext;
     fl_code_word word = fl_code_word_of(code);
     uint32_t function = (uint32_t)word;
-    if (function == 0 && !(word & (FL_CODE_ASYNC | FL_CODE_SELECT)))
+    if (function == 0 && !(word & (FL_CODE_ASYNC | FL_CODE_POLL)))
         return;
     bool begins = (word & FL_CODE_ASYNC || entry == FL_ENTRY_THROW) && fl_asyncio_before(ext, entry);
     if (begins && !(word & FL_CODE_ASYNC))
@@ -13,15 +14,15 @@ void fl_hook_enter_other(struct fl_thread *thread, PyCodeObject *code, enum fl_e
     if (function == 0) {
         if (word & FL_CODE_ASYNC)
             fl_asyncio_hidden(ext, true);
-        if (word & FL_CODE_SELECT)
+        if (word & FL_CODE_POLL)
             fl_asyncio_selects_hidden(ext);
         return;
     }
     if (entry == FL_ENTRY_THROW && fl_throws_enter(ext, function))
         return;
     fl_enter(thread, function, entry == FL_ENTRY_CALL, fl_now(thread));
-    if (word & FL_CODE_SELECT)
-        fl_asyncio_selects(ext);
+    if (word & FL_CODE_POLL)
+        fl_polls_entered(thread);
 }
 
 static void leave(struct fl_thread *thread, fl_code_word word)

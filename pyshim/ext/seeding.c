@@ -7,6 +7,7 @@
 #include "hooks.h"
 #include "labels.h"
 #include "other.h"
+#include "polls.h"
 #include "stacks.h"
 #include "threads.h"
 #include "waits.h"
@@ -245,6 +246,7 @@ static void tell_running(struct fl_ext_thread *ext, const struct family *family,
         return;
     const struct fl_stack *stack = fl_stack_read(frame, fl_threads_launcher());
     fl_other_place(thread, task, stack->functions, stack->count, fl_now(thread));
+    fl_polls_told(thread, task, atomic_load_explicit(&thread->node, memory_order_relaxed));
     task->seeded_epoch = epoch();
 }
 
@@ -279,6 +281,7 @@ static void tell_parked(struct fl_ext_thread *ext, PyObject *greenlet, PyFrameOb
     for (uint32_t i = 0; i < stack->code_count; i++)
         has_coroutines |= (stack->codes[i]->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0;
     fl_seed_parked(thread, task, stack->functions, stack->count, fl_now(thread));
+    fl_polls_told(thread, task, task->at);
     fl_task_set_wait(task, fl_wait_of(greenlet, fl_greenlets_type()));
     /* An event loop in the middle of a step is told once more when it goes on: only then its task can be told. So is a
      * greenlet that may have a label, which is found in its own context. */

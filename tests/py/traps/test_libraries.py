@@ -10,7 +10,6 @@ trap = pytest.mark.trap
 
 
 @trap(33)
-@pytest.mark.xfail(strict=True, reason="eventlet's hub is not known as a hub")
 def test_the_hub_of_eventlet_is_replaced(both: Both) -> None:
     # GIVEN a program on eventlet whose hub is replaced by another kind in the middle
     pytest.importorskip("eventlet", reason="eventlet does not work on this Python")
