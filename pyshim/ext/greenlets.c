@@ -1,12 +1,15 @@
 #include "greenlets.h"
+#include "asyncio.h"
 #include "asyncio_tasks.h"
 #include "callback.h"
 #include "event.h"
 #include "functions.h"
 #include "hash.h"
+#include "hooks.h"
 #include "labels.h"
 #include "other.h"
 #include "threads.h"
+#include "throws.h"
 #include "waits.h"
 
 #include <pthread.h>
@@ -106,7 +109,7 @@ static bool insert(struct fl_greenlets *greenlets, struct fl_task *task)
     return true;
 }
 
-/* gevent's Hub, or a class made from it; by names, without running code. eventlet's is told by its entry function. */
+/* gevent's Hub, or a class made from it; by names, without running code. eventlet's: polls.h. */
 bool fl_greenlet_is_hub(PyObject *greenlet)
 {
     PyObject *mro = Py_TYPE(greenlet)->tp_mro;
@@ -311,6 +314,20 @@ static void notice_displaced(void)
     PyErr_Clear();
 }
 
+/* In the tracer: calls and returns on this thread were not told for a while. Switches were, so it is known which task
+ * is current: it, and each other one when it goes on, is told with its stack. */
+static void put_events_back(struct fl_ext_thread *ext)
+{
+    struct fl_greenlets *greenlets = ext->greenlets;
+    fl_hooks_put_back();
+    fl__add(&ext->core->displaced, 1);
+    fl_throws_forget(ext);
+    fl_asyncio_forget_steps(ext);
+    for (uint32_t i = 0; i < greenlets->capacity; i++)
+        if (greenlets->tasks[i] && greenlets->tasks[i] != &tombstone)
+            greenlets->tasks[i]->seeded_epoch = 0;
+}
+
 /* The tracer: tracer(event, (origin, target)). Must not raise: greenlet would drop it and throw that into the target.
  */
 static PyObject *on_switch(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
@@ -329,6 +346,8 @@ static PyObject *on_switch(PyObject *self, PyObject *const *args, size_t nargsf,
 
     PyObject *previous = Py_XNewRef(greenlets->previous);
     if (__builtin_expect(fl_engine.running, 1)) {
+        if (__builtin_expect(fl_hooks_gone(), 0))
+            put_events_back(ext);
         /* Brings this thread up to date after a restart; mostly one comparison. */
         if (fl_thread_here(FL_SEED_ALL))
             switched(ext, PyTuple_GET_ITEM(args[1], 0), PyTuple_GET_ITEM(args[1], 1));

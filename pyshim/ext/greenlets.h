@@ -36,7 +36,7 @@ void fl_greenlets_bury(void);
 /* Started, and not ended. */
 bool fl_greenlet_is_active(PyObject *greenlet);
 
-/* Runs its thread's event loop in Python code of its own: gevent's hub. */
+/* gevent's hub, which polls in C; others' are polls.h's. */
 bool fl_greenlet_is_hub(PyObject *greenlet);
 
 /* The first words of greenlet's own part of the object, behind the documented ones; NULL where there is none. Among

@@ -30,4 +30,21 @@ int fl_hooks_remove(void (*wake)(void));
  */
 void fl_hooks_wake(PyCodeObject *code);
 
+/*
+ * Up to 3.11 a thread has one profile function. A program that sets its own takes ours away, and gets all events; when
+ * it takes its own away again there are none. The calling thread is then without any, which is seen at its next switch
+ * and at the start of another thread.
+ */
+static inline bool fl_hooks_gone(void)
+{
+#if FL_HAVE_MONITORING
+    return false;
+#else
+    return PyThreadState_Get()->c_profilefunc == NULL;
+#endif
+}
+
+/* Calling thread, profiling on, ours is gone: puts it back. Where everything is now has to be told. */
+void fl_hooks_put_back(void);
+
 #endif

@@ -199,6 +199,11 @@ int fl_hooks_remove(void (*wake)(void))
     return error ? -1 : 0;
 }
 
+void fl_hooks_put_back(void)
+{
+    /* Each tool has its own place: ours is never gone. */
+}
+
 void fl_hooks_wake(PyCodeObject *code)
 {
     if (tool < 0)

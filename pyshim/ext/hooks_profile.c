@@ -18,20 +18,34 @@ static struct {
 
 static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *arg);
 
-static void hook_new_threads(void)
+/* With a NULL object sys.getprofile() stays None, which gevent's thread pool and others look at. */
+static void hook(PyThreadState *state)
 {
-    PyInterpreterState *interpreter = PyInterpreterState_Main();
-    PyThreadState *head = PyInterpreterState_ThreadHead(interpreter);
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (_PyEval_SetProfile(state, on_event, NULL) != 0)
+        PyErr_Clear(); /* an audit hook of the program forbids it */
+    PyErr_Restore(type, value, traceback);
+}
+
+/* All threads without a profile function: the new ones, and those whose own one the program has taken away. */
+static void hook_threads(void)
+{
+    PyThreadState *head = PyInterpreterState_ThreadHead(PyInterpreterState_Main());
     for (PyThreadState *state = head; state; state = PyThreadState_Next(state)) {
-        if (state == newest.state && state->id == newest.id)
-            break;
-        if (state->c_profilefunc == NULL)
-            (void)_PyEval_SetProfile(state, on_event, NULL);
-        else if (state->c_profilefunc == on_event)
+        if (state->c_profilefunc != NULL)
             continue;
+        hook(state);
+        if (state->id <= newest.id)
+            fl_threads_missed_events((uint32_t)state->native_thread_id);
     }
     newest.state = head;
     newest.id = head ? head->id : 0;
+}
+
+void fl_hooks_put_back(void)
+{
+    hook(PyThreadState_Get());
 }
 
 /*
@@ -47,7 +61,7 @@ static void enter(const _PyInterpreterFrame *frame)
         fl_hook_throw(frame->f_code);
     PyThreadState *head = PyInterpreterState_ThreadHead(PyInterpreterState_Main());
     if (__builtin_expect(head != newest.state || head->id != newest.id, 0))
-        hook_new_threads();
+        hook_threads();
 }
 
 /* `value`: NULL when an exception leaves the frame, also one that was thrown in at a yield. */
@@ -98,8 +112,8 @@ int fl_hooks_install(void (*wake)(void))
 {
     (void)wake;
     newest.state = NULL;
-    /* With a NULL object sys.getprofile() stays None, which gevent's thread pool and others look at. */
-    hook_new_threads();
+    newest.id = 0;
+    hook_threads();
     return 0;
 }
 

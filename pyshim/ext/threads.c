@@ -154,6 +154,19 @@ void fl_threads_end_gone(void)
     fl_threads_unlock();
 }
 
+void fl_threads_missed_events(uint32_t tid)
+{
+    for (struct fl_ext_thread *ext = fl_threads_lock(); ext; ext = ext->next) {
+        if (ext->tid != tid)
+            continue;
+        /* Its owner writes nothing now: it has not the GIL. */
+        fl__add(&ext->core->displaced, 1);
+        ext->lost_track = true;
+        fl_engine.generation++;
+    }
+    fl_threads_unlock();
+}
+
 struct fl_ext_thread *fl_threads_other(PyThreadState *state)
 {
     struct fl_ext_thread *ext = all.first;

@@ -34,7 +34,7 @@ struct fl_ext_thread {
     uint32_t tid;
     uint32_t names_tried; /* how often its name was looked for in vain */
     bool named;
-    bool lost_track; /* another tool has taken our switch tracer away for a while */
+    bool lost_track; /* another tool has taken our switch tracer, or our events, away for a while */
     bool adopted;    /* the thread itself has had an event; else another one made this (other.h) */
 };
 
@@ -76,6 +76,9 @@ void fl_threads_unlock(void);
 /* List locked: the one with this thread state, made on its behalf where it was not seen yet. NULL where there is no
  * room. */
 struct fl_ext_thread *fl_threads_other(PyThreadState *state);
+
+/* This thread has had no events for a while, and has them again: its stacks are told at its next one. GIL. */
+void fl_threads_missed_events(uint32_t tid);
 
 /* Ends those that have gone without any event of their own. GIL. */
 void fl_threads_end_gone(void);

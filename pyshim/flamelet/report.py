@@ -21,7 +21,7 @@ _LOST = {
     "events": "calls that found no memory, counted in their callers",
     "tasks": "tasks that found no memory",
     "unmatched": "returns without their call",
-    "displaced": "switch tracers that another tool removed",
+    "displaced": "times that another tool took our hooks away",
     "slices": "long slices that were overwritten",
     "strings": "names that found no room",
     "threads": "threads that found no room",

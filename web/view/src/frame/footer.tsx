@@ -108,7 +108,7 @@ function LostCount({ status }: { status: Status }): JSX.Element {
     [lost.events, "calls without memory for a node, counted in their caller"],
     [lost.tasks, "tasks without memory"],
     [lost.unmatched, "returns without their call"],
-    [lost.displaced, "switch tracers that another tool removed"],
+    [lost.displaced, "times that another tool took our hooks away"],
     [lost.slices, "long slices overwritten before they were read"],
   ] as const;
   const sum = parts.reduce((all, [count]) => all + count, 0);
