@@ -37,9 +37,9 @@ def clocks():
         before = monotonic(); cpu = thread_time(); after = monotonic()
         if after - before < 50e-6: return before, cpu
 
-def kernels():
-    "CPU time of this thread as the scheduler counts it; it is behind by up to a tick."
-    with open("/proc/thread-self/schedstat") as file: return int(file.read().split()[0]) / 1e9
+def scheduler():
+    "What the scheduler says of this thread: on the processor, behind by up to a tick, and ready to run without one."
+    with open("/proc/thread-self/schedstat") as file: return [int(word) / 1e9 for word in file.read().split()[:2]]
 
 truth = {"functions": {}, "threads": {}, "labels": {}}
 
@@ -48,6 +48,7 @@ class Meter:
     blocked = 0.0  # of all of them
     def __init__(self):
         self.cpu = self.held = 0.0
+        self.delay = scheduler()[1]
         self.begin, _ = self.since = clocks()
     def out(self):
         wall, cpu = clocks()
@@ -55,9 +56,11 @@ class Meter:
     def back(self): self.since = clocks()
     def end(self, kind, name):
         self.out()
-        sums = truth[kind].setdefault(name, dict(cpu=0.0, held=0.0, wall=0.0))
+        sums = truth[kind].setdefault(name, dict(cpu=0.0, held=0.0, wall=0.0, delay=0.0))
+        wall = clocks()[0] - self.begin
         Meter.blocked += self.held - self.cpu
-        sums["cpu"] += self.cpu; sums["held"] += self.held; sums["wall"] += clocks()[0] - self.begin
+        sums["cpu"] += self.cpu; sums["held"] += self.held; sums["wall"] += wall
+        sums["delay"] += scheduler()[1] - self.delay
 
 def burn(seconds):
     begin = thread_time()
@@ -72,18 +75,19 @@ def measured(program, hub=False, **options):
     """
     flamelet.start(**options); flamelet.stop()
     (before,) = [row for row in flamelet.snapshot().threads if row.name == "MainThread"]
-    outer_kernel, outer = kernels(), clocks()
+    (kernel, delay), outer = scheduler(), clocks()
     flamelet.start(**options)
     inner = clocks()
     program()
     inner_end = clocks()
     flamelet.stop()
-    outer_end, outer_kernel_end = clocks(), kernels()
+    outer_end, (kernel_end, delay_end) = clocks(), scheduler()
     truth["main"] = dict(
         before=[before.cpu, before.blocked, before.cpu + before.blocked + before.idle],
         wall=[inner_end[0] - inner[0], outer_end[0] - outer[0]],
         cpu=[inner_end[1] - inner[1], outer_end[1] - outer[1]],
-        kernel=outer_kernel_end - outer_kernel,
+        kernel=kernel_end - kernel,
+        delay=delay_end - delay,
     )
     if hub: truth["main"]["blocked"] = Meter.blocked
     json.dump(truth, sys.stdout)
@@ -154,9 +158,10 @@ def counted(name, seconds):
 def one(): counted("one", 0.06)
 def two(): counted("two", 0.10)
 def lazy():
-    meter = Meter()
+    # What the meter itself takes, with the interpreter's lock lost in it, is not part of it.
+    meter = Meter(); naps(); meter.end("functions", "naps")
+def naps():
     for _ in range(10): time.sleep(0.01)
-    meter.end("functions", "lazy")
 def program():
     threads = [threading.Thread(target=function, name=function.__name__) for function in (one, two, lazy)]
     begin = monotonic()
@@ -282,11 +287,11 @@ def neighbours(count: int) -> Iterator[None]:
             process.wait()
 
 
-def complaints(snapshot: Snapshot, truth: Mapping[str, Any], *, quiet: bool) -> list[str]:
+def complaints(snapshot: Snapshot, truth: Mapping[str, Any]) -> list[str]:
     """Where the recording and the program's own clocks differ.
 
-    quiet: without neighbours. With them a task loses its processor also between its switches and its own readings, for
-    milliseconds that only the recording has.
+    A task loses its processor also between its switches and its own readings: that only the recording has. So what is
+    blocked may differ by as much as the scheduler says that the thread had to wait for a processor.
     """
     wrong: list[str] = []
 
@@ -305,8 +310,8 @@ def complaints(snapshot: Snapshot, truth: Mapping[str, Any], *, quiet: bool) -> 
         compare("main thread: cpu", row.cpu - cpu, *times["cpu"])
         compare("main thread's tasks: cpu", sum(task.cpu for task in tasks) - cpu, *times["cpu"])
         compare("main thread: cpu by the scheduler", row.cpu - cpu, times["kernel"], slack=SCHEDULER)
-        if quiet and "blocked" in times:
-            compare("main thread: blocked", row.blocked - blocked, times["blocked"])
+        if "blocked" in times:
+            compare("main thread: blocked", row.blocked - blocked, times["blocked"], slack=0.002 + times["delay"])
 
     def of_thread(name: str, times: Mapping[str, float]) -> None:
         (row,) = [row for row in snapshot.threads if row.name == name]
@@ -320,8 +325,7 @@ def complaints(snapshot: Snapshot, truth: Mapping[str, Any], *, quiet: bool) -> 
         compare(f"{name}: cpu + blocked + idle + waited", held + row.total_waited, times["wall"])
         if "cpu" in times:
             compare(f"{name}: cpu", row.total_cpu, times["cpu"])
-        if quiet and "held" in times:
-            compare(f"{name}: cpu + blocked + idle", held, times["held"])
+            compare(f"{name}: cpu + blocked + idle", held, times["held"], slack=0.002 + times["delay"])
 
     def of_task(task: Task, times: Mapping[str, float]) -> None:
         held = task.cpu + task.blocked + task.idle
@@ -329,15 +333,13 @@ def complaints(snapshot: Snapshot, truth: Mapping[str, Any], *, quiet: bool) -> 
         compare(f"task {task.entry}: lifetime", task.lifetime, times["wall"])
         if "cpu" in times:
             compare(f"task {task.entry}: cpu", task.cpu, times["cpu"])
-        if quiet and "held" in times:
-            compare(f"task {task.entry}: cpu + blocked + idle", held, times["held"])
+            compare(f"task {task.entry}: cpu + blocked + idle", held, times["held"], slack=0.002 + times["delay"])
 
     def of_label(label: str, times: Mapping[str, float]) -> None:
         groups = [group for group in snapshot.groups if group.label == label]
         held = sum(group.cpu + group.blocked + group.idle for group in groups)
         compare(f"label {label}: cpu", sum(group.cpu for group in groups), times["cpu"])
-        if quiet:
-            compare(f"label {label}: cpu + blocked + idle", held, times["held"])
+        compare(f"label {label}: cpu + blocked + idle", held, times["held"], slack=0.002 + times["delay"])
 
     of_main(truth["main"])
     for name, times in truth["threads"].items():
@@ -372,7 +374,7 @@ def test_identities(program: str, clock: str, load: str, write: Write, tmp_path:
             assert (finished.errors, finished.code) == ("", 0)
             recording = max(tmp_path.glob("*.flamelet"), key=lambda file: file.stat().st_mtime_ns)
             snapshot = make_snapshot(read_recording(str(recording)))
-            wrong = complaints(snapshot, json.loads(finished.out), quiet=load == "quiet")
+            wrong = complaints(snapshot, json.loads(finished.out))
             if not wrong:
                 break
     # THEN all sums are those of its clocks
