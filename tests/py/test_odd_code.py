@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import defaultdict
 from collections.abc import Callable
 from itertools import pairwise
@@ -248,3 +249,45 @@ def test_fresh_code_300_000_times(names: str, write: Write, tmp_path: Path) -> N
     else:
         # Names are kept once, some 300 bytes each with function and node, up to the tables' bounds.
         assert max(grown) < 10_000 * 600 + (2 << 20)
+
+
+@pytest.mark.no_invariants
+@pytest.mark.skipif(
+    sys.version_info < (3, 13), reason="names are bounded in the core, whatever the version: once is enough"
+)
+def test_more_names_than_there_is_room_for(write: Write, tmp_path: Path) -> None:
+    # GIVEN code made 1,500,000 times, each time with a name of its own: more than there is room for
+    write(
+        "program.py",
+        """
+        import flamelet, flamelet.session, json, re
+        rss = lambda: int(open("/proc/self/statm").read().split()[1]) * 4096
+        scope = {}
+        exec(compile("def same(): pass", "<fresh>", "exec"), scope)
+        code = scope["same"].__code__
+        def one(i):
+            scope["same"].__code__ = code.replace(co_name=f"f_{i}", co_qualname=f"f_{i}")
+            scope["same"]()
+        sizes = []
+        flamelet.start()
+        for i in range(1_500_000):
+            if i % 300_000 == 0: sizes.append(rss())
+            one(i)
+        flamelet.stop()
+        sizes.append(rss())
+        lost = re.findall(rb'"lost":(\\{[^}]*\\})', flamelet.session.recording_lines("program.py"))[-1]
+        print(json.dumps([sizes, json.loads(lost)]))
+        """,
+    )
+    # WHEN it runs
+    finished = run(PYTHON, "program.py", cwd=tmp_path)
+    assert (finished.errors, finished.code) == ("", 0)
+    sizes, lost = json.loads(finished.out)
+    grown = [after - before for before, after in pairwise(sizes)]
+    # THEN each name costs some 200 bytes with its function and node, until the tables are full: from then on nothing
+    assert grown[0] < 300_000 * 600
+    assert grown[-1] < 2 << 20
+    assert sum(grown) < 300 << 20
+    # AND what found no room is counted
+    assert lost["strings"] > 300_000
+    assert lost["events"] > 300_000
