@@ -1,6 +1,6 @@
 #include "filters.h"
-#include "polls.h"
 #include "functions.h"
+#include "polls.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>

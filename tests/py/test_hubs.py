@@ -117,6 +117,29 @@ stop()
     check(seen)
 
 
+def test_eventlets_hub_where_the_library_is_hidden(both: Both) -> None:
+    # GIVEN an eventlet program of which eventlet itself is not shown
+    pytest.importorskip("eventlet", reason="eventlet does not work on this Python")
+    seen = both(
+        MEASURED
+        + """
+import warnings; warnings.simplefilter("ignore")
+import eventlet, eventlet.hubs
+eventlet.hubs.use_hub("epolls")
+hub = eventlet.hubs.get_hub()
+def wait(): eventlet.sleep(0.4)
+eventlet.sleep(0)
+start(exclude="eventlet")
+hub.schedule_call_global(0.05, call_back)
+hub.schedule_call_global(0.2, call_back)
+measure(wait)
+stop()
+"""
+    )
+    # THEN where the hub polls is known as ever
+    check(seen)
+
+
 @pytest.mark.parametrize("library", ["gevent", "eventlet", "asyncio"])
 def test_started_by_another_thread_while_the_hub_polls(library: str, both: Both) -> None:
     # GIVEN a hub that polls for long, and profiling that another thread starts and stops meanwhile
