@@ -166,8 +166,48 @@ describe("the page in Chromium", () => {
     expect(await flamelet.text("crumbs")).toBe("order_worker");
   });
 
-  it("GIVEN the table WHEN it is sorted and searched THEN only matching functions are there, most first", async () => {
+  it("GIVEN the timeline WHEN it is shown THEN slices come, and only then; a click selects the task", async () => {
+    let bulky = 0;
+    let updates = 0;
+    await flamelet.page.reload();
+    flamelet.page.on("websocket", (socket) =>
+      socket.on("framereceived", ({ payload }) => {
+        updates++;
+        if (payload.includes('"timeline":{')) bulky++;
+      }),
+    );
+    await flamelet.page.reload();
+    await flamelet.get("culprit").waitFor();
+    await flamelet.updates(4);
+    expect([updates > 4, bulky]).toEqual([true, 0]);
     await flamelet.press("4");
+    await expect.poll(() => flamelet.text("longest-slices")).toMatch(/#\d+[\s\S]*\d+.ms/);
+    expect(bulky).toBeGreaterThan(0);
+    await flamelet.get("longest-slices").getByRole("button").first().click();
+    await expect
+      .poll(() => flamelet.text("slice"))
+      .toMatch(/^Slice of 1\d\d.?ms hub 1[\s\S]*mostly in .*sqlite3/);
+    const name = await flamelet.text("inspector-name");
+    // The same slice under the pointer, made wide.
+    await flamelet.press("z");
+    await expect.poll(() => flamelet.text("timeline-range")).toMatch(/, 3\d\d.ms$/);
+    const canvas = (await flamelet.get("timeline-canvas").boundingBox())!;
+    const place = { x: canvas.x + 184 + (canvas.width - 184) / 2, y: canvas.y + 40 };
+    await flamelet.page.mouse.move(place.x, place.y);
+    expect(await flamelet.text("timeline-tip")).toContain(name);
+    await flamelet.page.mouse.wheel(0, 900);
+    await expect.poll(() => flamelet.text("timeline-range")).toMatch(/, 1\.\d+.s$/);
+    await flamelet.press("Escape");
+    expect(await flamelet.get("timeline-follow").getAttribute("aria-pressed")).toBe("true");
+    await flamelet.press("1");
+    await flamelet.updates(3);
+    const before = bulky;
+    await flamelet.updates(4);
+    expect(bulky).toBe(before);
+  });
+
+  it("GIVEN the table WHEN it is sorted and searched THEN only matching functions are there, most first", async () => {
+    await flamelet.press("5");
     await flamelet.get("functions-table").getByRole("button", { name: "Calls" }).click();
     await flamelet.press("/");
     await flamelet.page.keyboard.type("report");
@@ -196,6 +236,31 @@ describe("the page in Chromium", () => {
     expect(await flamelet.text("kind-cpu")).not.toBe(before);
   });
 
+  it("GIVEN the page WHEN it has watched for a while THEN the footer says what flamelet itself costs, and of what", async () => {
+    await expect
+      .poll(() => flamelet.text("own-cost"))
+      .toMatch(/^flamelet costs (about|less than) [\d.]+.% of hub \d$/);
+    expect(await flamelet.get("own-cost").getAttribute("title")).toMatch(/350.ns, a switch 900.ns/);
+  });
+
+  it("GIVEN threads that wait for the GIL WHEN Now is shown THEN it says who held it, also in the list of slices", async () => {
+    await expect.poll(() => flamelet.text("gil-waits")).toMatch(/metrics[\s\S]*thread log-writer/);
+    await expect
+      .poll(() => flamelet.text("latest"))
+      .toMatch(/waited 1\d\d.ms for the GIL, held by thread log-writer/);
+    expect(await flamelet.text("holds")).toMatch(/sqlite3\.Cursor\.execute/);
+  });
+
+  it("GIVEN frames from before the start WHEN one is selected THEN it says so, and counts no call", async () => {
+    await flamelet.press("3", "/");
+    await flamelet.page.keyboard.type("serve_forever");
+    await flamelet.press("w", "Enter");
+    await flamelet.get("search").fill("serve_forever");
+    await flamelet.press("Enter");
+    await expect.poll(() => flamelet.text("inspector-name")).toBe("BaseServer.serve_forever");
+    expect(await flamelet.text("seeded")).toBe("1 entered before the start");
+  });
+
   it("GIVEN a theme WHEN Shift D changes it THEN colours change, also after a reload", async () => {
     const ground = () => flamelet.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const before = await ground();
@@ -220,7 +285,7 @@ describe("a narrow window", () => {
   it("GIVEN 900 by 700 WHEN the views are shown THEN nothing scrolls the page, and a menu chooses the scope", async () => {
     flamelet = await Flamelet.open(browser, server.url, { viewport: { width: 900, height: 700 } });
     await flamelet.get("culprit").waitFor();
-    for (const key of ["1", "2", "3", "4"]) {
+    for (const key of ["1", "2", "3", "4", "5"]) {
       await flamelet.press(key);
       await flamelet.updates(1);
       const [scroll, client] = await flamelet.page.evaluate(() => {

@@ -5,11 +5,15 @@ import { FrozenUpdates } from "./frozen-updates.ts";
 const THEME_KEY = "flamelet theme";
 /** Updates per second: enough for strips that move, and little work for the watched program. */
 const RATE = 5;
-const SUBSCRIPTION: NonNullable<ClientOptions["subscribe"]> = { rate: RATE };
+/** With the timeline, which is bulky, only while it is looked at. */
+function subscription(timeline: boolean): NonNullable<ClientOptions["subscribe"]> {
+  return timeline ? { rate: RATE, what: ["threads", "tasks", "tree", "slices", "timeline"] } : { rate: RATE };
+}
 
 /** Makes the page's state, and a client that feeds it. */
 export function connect(token: string): Page {
-  const waiting = new FrozenUpdates(() => client.subscribe(SUBSCRIPTION));
+  let timeline = false;
+  const waiting = new FrozenUpdates(() => client.subscribe(subscription(timeline)));
   const thaw = (): void => {
     const updates = waiting.take();
     for (const update of updates) page.store.apply(update);
@@ -20,6 +24,11 @@ export function connect(token: string): Page {
     setFrozen: (frozen) => {
       if (!frozen) thaw();
     },
+    watchTimeline: (wanted) => {
+      if (wanted === timeline) return;
+      timeline = wanted;
+      client.subscribe(subscription(wanted));
+    },
     rememberTheme,
   });
   page.theme.value = knownTheme();
@@ -27,7 +36,7 @@ export function connect(token: string): Page {
   const client = new Client({
     url: socketUrl(location.href),
     token,
-    subscribe: SUBSCRIPTION,
+    subscribe: subscription(false),
     onSession: (session) => {
       page.session.value = session;
       document.title = `${session.program} · flamelet`;

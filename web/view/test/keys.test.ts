@@ -12,10 +12,20 @@ const press = (key: string, more: Partial<KeyPress> = {}): KeyPress => ({
 describe("commandFor", () => {
   it("GIVEN the focus on the page WHEN keys are pressed THEN each does what the sheet says", () => {
     const expected = {
-      ...{ "1": "now", "2": "tasks", "3": "flame", "4": "table", "/": "search", " ": "freeze", "?": "help" },
+      ...{
+        "1": "now",
+        "2": "tasks",
+        "3": "flame",
+        "4": "timeline",
+        "5": "table",
+        "/": "search",
+        " ": "freeze",
+        "?": "help",
+      },
       ...{ c: "cpu", b: "blocked", w: "waited", x: "hide", f: "openFlame", p: "pin", l: "list" },
       ...{ Enter: "enter", Escape: "escape", ArrowLeft: "left", ArrowRight: "right" },
       ...{ ArrowUp: "up", ArrowDown: "down" },
+      ...{ t: "openTimeline", s: "zoomOut", a: "panLeft", d: "panRight", z: "fit", n: "nextLong" },
     };
     for (const [key, command] of Object.entries(expected)) expect(commandFor(press(key))).toBe(command);
   });
@@ -30,10 +40,11 @@ describe("commandFor", () => {
     }
   });
 
-  it("GIVEN Shift WHEN a key is pressed THEN only the theme and the sheet answer", () => {
+  it("GIVEN Shift WHEN a key is pressed THEN only the theme, the sheet and the previous long slice answer", () => {
     expect(commandFor(press("D", { shift: true }))).toBe("theme");
     expect(commandFor(press("?", { shift: true }))).toBe("help");
     expect(commandFor(press("/", { shift: true }))).toBe("search");
+    expect(commandFor(press("N", { shift: true }))).toBe("previousLong");
     expect(commandFor(press("X", { shift: true }))).toBeNull();
     expect(commandFor(press("ArrowUp", { shift: true }))).toBeNull();
   });

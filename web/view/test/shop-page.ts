@@ -1,4 +1,6 @@
 /** A page that watches the made-up shop, for tests: no connection, no document. */
+
+import type { Section } from "@flamelet/protocol";
 import { Camera, type Picture, Shop, sessionOf, updateBetween } from "@flamelet/testing";
 import { Page } from "../src/state/page.ts";
 
@@ -6,12 +8,22 @@ const s = 1e9;
 
 export class ShopPage {
   readonly shop: Shop;
-  readonly page = new Page({ retry: () => {}, setFrozen: () => {}, rememberTheme: () => {} });
+  readonly page = new Page({
+    retry: () => {},
+    setFrozen: () => {},
+    watchTimeline: () => {},
+    rememberTheme: () => {},
+  });
   private readonly camera: Camera;
   private before: Picture | null = null;
   private now = 0;
 
-  constructor(seconds = 20, connections = 30) {
+  /** `what`: sections that are subscribed to, where not the default. */
+  constructor(
+    seconds = 20,
+    connections = 30,
+    private readonly what?: Section[],
+  ) {
     this.shop = new Shop({ seed: 3, culprit: "sqlite", connections });
     this.camera = new Camera(this.shop.core);
     this.page.session.value = sessionOf(this.shop.core, "shop.py", 1.7e12);
@@ -27,7 +39,9 @@ export class ShopPage {
       this.camera.sample(this.now + this.camera.period);
     }
     const after = this.camera.take(this.now);
-    this.page.store.apply(updateBetween(this.before, after));
+    this.page.store.apply(
+      updateBetween(this.before, after, 1, this.what === undefined ? {} : { what: this.what }),
+    );
     this.before = after;
     this.page.updated();
     return this;

@@ -7,6 +7,7 @@ import { PageContext, usePage } from "../state/context.ts";
 import type { Page } from "../state/page.ts";
 import { TableView } from "../table/table-view.tsx";
 import { TasksView } from "../tasks/tasks-view.tsx";
+import { TimelineView } from "../timeline/timeline-view.tsx";
 import { Announcer } from "./announcer.tsx";
 import { Banner } from "./banner.tsx";
 import { Footer } from "./footer.tsx";
@@ -53,6 +54,8 @@ function View(): JSX.Element {
       return <TasksView />;
     case "flame":
       return <FlameView />;
+    case "timeline":
+      return <TimelineView />;
     case "table":
       return <TableView />;
     default:

@@ -6,6 +6,7 @@ import type { ViewName } from "../state/page.ts";
 const KEYS: Readonly<Record<ViewName, readonly (readonly [string, string])[]>> = {
   now: [
     ["F", "flame of the culprit"],
+    ["T", "its timeline"],
     ["/", "search"],
   ],
   tasks: [
@@ -19,6 +20,12 @@ const KEYS: Readonly<Record<ViewName, readonly (readonly [string, string])[]>> =
     ["Enter", "zoom"],
     ["Esc", "out"],
     ["X", "hide"],
+  ],
+  timeline: [
+    ["W S", "zoom"],
+    ["A D", "pan"],
+    ["←→", "slice"],
+    ["N", "next long slice"],
   ],
   table: [
     ["↑↓", "row"],
@@ -61,7 +68,7 @@ export function Footer(): JSX.Element {
         </>
       )}
       <span class="fill" />
-      {KEYS[page.view.value].map(([keys, does]) => (
+      {KEYS[page.view.value].slice(0, page.narrow.value ? 2 : 4).map(([keys, does]) => (
         <Key key={keys} keys={keys}>
           {does}
         </Key>

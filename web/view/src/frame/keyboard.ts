@@ -2,6 +2,7 @@ import { useEffect } from "preact/hooks";
 import { type Command, commandFor, type KeyPress } from "../state/keys.ts";
 import type { Page } from "../state/page.ts";
 import { selectedFunction } from "../state/selectors.ts";
+import type { TimelineController } from "../timeline/controller.ts";
 
 export const SEARCH_ID = "search";
 
@@ -30,10 +31,15 @@ function focusOf(target: EventTarget | null): KeyPress["focus"] {
 
 /** False when the command means nothing here: the key is then left to the browser. */
 function run(page: Page, command: Command): boolean {
+  if (page.timeline !== null) {
+    const done = runInTimeline(page.timeline, page, command);
+    if (done !== null) return done;
+  }
   switch (command) {
     case "now":
     case "tasks":
     case "flame":
+    case "timeline":
     case "table":
       page.show(command);
       return true;
@@ -71,11 +77,63 @@ function run(page: Page, command: Command): boolean {
       return true;
     case "openFlame":
       return openFlame(page);
+    case "openTimeline":
+      return openTimeline(page);
     case "enter":
       return enter(page);
+    case "zoomOut":
+    case "panLeft":
+    case "panRight":
+    case "fit":
+    case "nextLong":
+    case "previousLong":
+      return false;
     default:
       return move(page, command);
   }
+}
+
+/** In the timeline W, S, A and D move the window, as the arrows walk over slices; null: as everywhere. */
+function runInTimeline(timeline: TimelineController, page: Page, command: Command): boolean | null {
+  switch (command) {
+    case "waited":
+      timeline.zoom(1 / 1.6);
+      return true;
+    case "zoomOut":
+      timeline.zoom(1.6);
+      return true;
+    case "panLeft":
+      timeline.pan(-0.2);
+      return true;
+    case "panRight":
+      timeline.pan(0.2);
+      return true;
+    case "left":
+      return timeline.step(-1);
+    case "right":
+      return timeline.step(1);
+    case "previousLong":
+      return timeline.step(-1, page.threshold());
+    case "nextLong":
+      return timeline.step(1, page.threshold());
+    case "fit":
+    case "enter":
+      return timeline.fit();
+    case "escape":
+      if (page.sheet.value || document.activeElement instanceof HTMLInputElement) return null;
+      return timeline.stepBack() || null;
+    default:
+      return null;
+  }
+}
+
+function openTimeline(page: Page): boolean {
+  const selection = page.selection.value;
+  const culprit = page.view.value === "now" ? page.report().culprit : null;
+  if (culprit !== null) page.openTimeline(culprit.task);
+  else if (selection?.kind === "task") page.openTimeline(selection.id);
+  else page.show("timeline");
+  return true;
 }
 
 function stepBack(page: Page): boolean {

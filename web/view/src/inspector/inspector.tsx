@@ -2,9 +2,11 @@ import type { JSX } from "preact";
 import { usePage } from "../state/context.ts";
 import type { Selection } from "../state/page.ts";
 import { selectedNode } from "../state/selectors.ts";
+import { LongestSlices } from "../timeline/timeline-items.tsx";
 import { FrameSections } from "./frame-sections.tsx";
 import { FunctionSections } from "./function-sections.tsx";
 import { GroupSections } from "./group-sections.tsx";
+import { SliceSections } from "./slice-sections.tsx";
 import { TaskSections } from "./task-sections.tsx";
 
 /**
@@ -29,6 +31,16 @@ function Sections({ fallback }: { fallback: Selection }): JSX.Element {
     if (shown?.kind === "task") return <TaskSections id={shown.id} />;
     if (shown?.kind !== "group") return <Nothing text="No task is selected." />;
     return <GroupSections groupKey={shown.key} group={shown.group} title={shown.title} />;
+  }
+  if (page.view.value === "timeline") {
+    const slice = page.slice.value;
+    if (selection?.kind !== "task") return <LongestSlices />;
+    return (
+      <>
+        {slice === null || slice.task !== selection.id ? null : <SliceSections slice={slice} />}
+        <TaskSections id={selection.id} />
+      </>
+    );
   }
   if (selection?.kind === "task" && page.view.value === "flame") return <TaskSections id={selection.id} />;
   if (selection?.kind === "function") return <FunctionSections fn={selection.fn} />;

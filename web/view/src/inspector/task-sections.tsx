@@ -51,6 +51,11 @@ export function TaskSections({ id }: { id: number }): JSX.Element {
           <KeyButton keys="F" onClick={() => page.openTaskFlame(id)}>
             Flame
           </KeyButton>
+          {page.view.value === "timeline" ? null : (
+            <KeyButton keys="T" onClick={() => page.openTimeline(id)}>
+              Timeline
+            </KeyButton>
+          )}
           <KeyButton keys="P" onClick={() => page.togglePin(id)}>
             {page.pinned.value.includes(id) ? "Unpin" : "Pin"}
           </KeyButton>

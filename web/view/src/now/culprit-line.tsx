@@ -41,6 +41,9 @@ export function CulpritLine({ report }: { report: HubReport }): JSX.Element {
       <KeyButton keys="F" onClick={() => page.openFlame(culprit.group, culprit.path)}>
         Flame
       </KeyButton>
+      <KeyButton keys="T" onClick={() => page.openTimeline(culprit.task)}>
+        Timeline
+      </KeyButton>
     </div>
   );
 }

@@ -4,6 +4,7 @@ export type Command =
   | "now"
   | "tasks"
   | "flame"
+  | "timeline"
   | "table"
   | "search"
   | "freeze"
@@ -18,6 +19,13 @@ export type Command =
   | "down"
   | "hide"
   | "openFlame"
+  | "openTimeline"
+  | "zoomOut"
+  | "panLeft"
+  | "panRight"
+  | "fit"
+  | "nextLong"
+  | "previousLong"
   | "pin"
   | "theme"
   | "help"
@@ -38,7 +46,7 @@ export interface KeyLine {
 }
 
 export const KEY_SHEET: readonly KeyLine[] = [
-  { keys: ["1", "2", "3", "4"], does: "Now, Tasks, Flame, Table" },
+  { keys: ["1", "2", "3", "4", "5"], does: "Now, Tasks, Flame, Timeline, Table" },
   { keys: ["/"], does: "Search; Esc empties, then leaves" },
   { keys: ["Space"], does: "Freeze, go live" },
   { keys: ["C", "B", "W"], does: "Count cpu, blocked, waited" },
@@ -48,9 +56,12 @@ export const KEY_SHEET: readonly KeyLine[] = [
   { keys: ["←", "→"], does: "Frame beside; fold, unfold a group" },
   { keys: ["↑", "↓"], does: "Caller, callee; row above, below" },
   { keys: ["X"], does: "Hide the function" },
-  { keys: ["F"], does: "Its flame" },
+  { keys: ["F", "T"], does: "Its flame, its timeline" },
   { keys: ["P"], does: "Pin the task" },
   { keys: ["L"], does: "List beside the flame" },
+  { keys: ["W", "S", "A", "D"], does: "Timeline: zoom, pan; arrows: slices" },
+  { keys: ["N"], does: "Timeline: next long slice; with Shift the one before" },
+  { keys: ["Z"], does: "Timeline: fit the slice" },
   { keys: ["Shift", "D"], does: "Dark or light" },
   { keys: ["?"], does: "This sheet" },
 ];
@@ -59,7 +70,8 @@ const PLAIN: Readonly<Record<string, Command>> = {
   "1": "now",
   "2": "tasks",
   "3": "flame",
-  "4": "table",
+  "4": "timeline",
+  "5": "table",
   "/": "search",
   " ": "freeze",
   "?": "help",
@@ -68,6 +80,12 @@ const PLAIN: Readonly<Record<string, Command>> = {
   w: "waited",
   x: "hide",
   f: "openFlame",
+  t: "openTimeline",
+  s: "zoomOut",
+  a: "panLeft",
+  d: "panRight",
+  z: "fit",
+  n: "nextLong",
   p: "pin",
   l: "list",
   Enter: "enter",
@@ -85,6 +103,7 @@ export function commandFor(press: KeyPress): Command | null {
   if (press.focus === "button" && (press.key === " " || press.key === "Enter")) return null;
   if (press.shift) {
     if (press.key === "D" || press.key === "d") return "theme";
+    if (press.key === "N" || press.key === "n") return "previousLong";
     return press.key === "?" || press.key === "/" ? (PLAIN[press.key] ?? null) : null;
   }
   return PLAIN[press.key.length === 1 ? press.key.toLowerCase() : press.key] ?? null;

@@ -5,6 +5,8 @@ import { formatCount, formatPercent, formatTime, type Store } from "@flamelet/mo
 const WINDOW = 10e9;
 /** ns between samples; fewer than WINDOW / PERIOD + 2 are kept. */
 const PERIOD = 500e6;
+/** A smaller share is not worth a figure. */
+const LEAST = 0.001;
 
 interface Sample {
   now: number;
@@ -61,7 +63,6 @@ export class OwnCostSamples {
     rows.sort((a, b) => Number(b.hub) - Number(a.hub) || share(b) - share(a));
     const worst = rows[0];
     if (worst === undefined) return null;
-    const percent = worst.took === 0 ? "0" : formatPercent(share(worst)).text;
     const perSecond = (count: number): string => formatCount((count * 1e9) / wall);
     const lines = [
       "What flamelet itself takes, an estimate: events times what one costs.",
@@ -72,7 +73,9 @@ export class OwnCostSamples {
         .slice(0, 8)
         .map((row) => `${row.name}: ${formatTime(row.took).text}, ${formatPercent(share(row)).text}`),
     ];
-    return { text: `flamelet costs about ${percent} of ${worst.name}`, hint: lines.join("\n") };
+    const percent = formatPercent(Math.max(LEAST, share(worst))).text;
+    const about = share(worst) < LEAST ? "less than" : "about";
+    return { text: `flamelet costs ${about} ${percent} of ${worst.name}`, hint: lines.join("\n") };
   }
 
   private take(): Sample {

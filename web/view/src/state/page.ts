@@ -1,5 +1,6 @@
 import {
   DEFAULT_KINDS,
+  DEFAULT_THRESHOLD,
   describeTask,
   FunctionStats,
   type HubReport,
@@ -20,16 +21,19 @@ import {
 import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { cutPlace } from "../canvas/cut.ts";
 import { ModuleColours } from "../canvas/module-colours.ts";
+import { FOLLOW, type TimeWindow } from "../canvas/time-window.ts";
 import type { FlameController } from "../flame/controller.ts";
 import type { ListHandle } from "../parts/virtual-table.tsx";
+import type { TimelineController } from "../timeline/controller.ts";
 import { GroupHubs } from "./group-hubs.ts";
 import { OwnCostSamples } from "./own-cost.ts";
 
-export type ViewName = "now" | "tasks" | "flame" | "table";
+export type ViewName = "now" | "tasks" | "flame" | "timeline" | "table";
 export const VIEWS: readonly { name: ViewName; title: string }[] = [
   { name: "now", title: "Now" },
   { name: "tasks", title: "Tasks" },
   { name: "flame", title: "Flame" },
+  { name: "timeline", title: "Timeline" },
   { name: "table", title: "Table" },
 ];
 
@@ -53,6 +57,20 @@ export interface Zoom {
 }
 export const WHOLE: Zoom = { path: [], lo: 0, hi: 1 };
 
+/** A slice of the timeline as it was when it was chosen: its row may be dropped later. */
+export interface SelectedSlice {
+  thread: number;
+  task: number;
+  group: number;
+  begin: number;
+  end: number;
+  cpu: number;
+  blocked: number;
+  /** Function ids, from the entry function to where it ended. */
+  path: readonly number[];
+  lasts: boolean;
+}
+
 export interface Connection {
   state: "connecting" | "live" | "lost" | "ended" | "refused";
   /** Date.now() at which the state began. */
@@ -68,6 +86,8 @@ export interface Host {
   retry(): void;
   /** Frozen: updates are no longer applied. Live again: the whole picture comes anew. */
   setFrozen(frozen: boolean): void;
+  /** Whether the timeline is looked at: only then it is asked for. */
+  watchTimeline(wanted: boolean): void;
   /** A theme chosen by the user, null: the system's; to be remembered. */
   rememberTheme(theme: Theme | null): void;
 }
@@ -119,6 +139,9 @@ export class Page {
   readonly selection: Signal<Selection> = signal(null);
   readonly zoom: Signal<Zoom> = signal(WHOLE);
   private zooms: Zoom[] = [];
+  readonly timeWindow: Signal<TimeWindow> = signal(FOLLOW);
+  /** The slice chosen in the timeline; its task is the selection. */
+  readonly slice: Signal<SelectedSlice | null> = signal(null);
   /** Functions hidden by hand. */
   readonly hidden: Signal<ReadonlySet<number>> = signal(new Set<number>());
   /** Idle waits (next request, empty queue) are hidden while waited time is counted: they would be all that one sees. */
@@ -149,6 +172,9 @@ export class Page {
   /** The flame on the screen, null in other views: keys go there. */
   flame: FlameController | null = null;
 
+  /** The timeline on the screen, null in other views. */
+  timeline: TimelineController | null = null;
+
   /** The list that the view consists of, null in other views. */
   list: ListHandle | null = null;
   readonly setList = (handle: ListHandle | null): void => {
@@ -157,7 +183,7 @@ export class Page {
 
   /** What the search field of this view writes to. */
   readonly activeQuery: ReadonlySignal<Signal<string>> = computed(() =>
-    this.view.value === "tasks" ? this.taskQuery : this.query,
+    this.view.value === "tasks" || this.view.value === "timeline" ? this.taskQuery : this.query,
   );
 
   private lastTick = 0;
@@ -322,6 +348,81 @@ export class Page {
       if (best < 0 || tree.totalOf(node, kinds) > tree.totalOf(best, kinds)) best = node;
     }
     if (best >= 0) this.openFlame(this.scope.value, tree.path(best));
+  }
+
+  /** Slices of at least so many ns are long. */
+  threshold(): number {
+    return this.session.peek()?.threshold ?? DEFAULT_THRESHOLD;
+  }
+
+  /** A slice of the timeline; null when its row is no longer there. */
+  sliceOf(thread: number, row: number): SelectedSlice | null {
+    const slices = this.store.timeline.of(thread);
+    if (slices === undefined || row < 0 || row >= slices.size) return null;
+    return {
+      thread,
+      task: slices.task[row]!,
+      group: slices.group[row]!,
+      begin: slices.begin[row]!,
+      end: slices.end[row]!,
+      cpu: slices.cpu(row),
+      blocked: slices.blocked[row]!,
+      path: this.store.nodes.path(slices.node[row]!),
+      lasts: false,
+    };
+  }
+
+  /** Where most of a long slice was spent, and the GIL's part in it, if it was long: its row in the store's slices, or -1. */
+  longSlice({ thread, begin }: { thread: number; begin: number }): number {
+    const { slices } = this.store;
+    for (let row = slices.size - 1; row >= 0; row--) {
+      // The two are read from the same clock, but rounded apart.
+      if (slices.thread[row] === thread && Math.abs(slices.begin[row]! - begin) <= 1000) return row;
+    }
+    return -1;
+  }
+
+  /** The slice that a thread has been in until now. */
+  lastingSlice(thread: number): SelectedSlice | null {
+    const { threads, tasks, nodes, now } = this.store;
+    const row = threads.rowOf(thread);
+    if (row < 0 || threads.end[row] !== 0) return null;
+    const task = tasks.rowOf(threads.task[row]!);
+    return {
+      thread,
+      task: threads.task[row]!,
+      group: task < 0 ? 0 : tasks.group[task]!,
+      begin: threads.slice[row]!,
+      end: now,
+      cpu: threads.sliceCpu[row]!,
+      blocked: threads.sliceBlocked[row]!,
+      path: nodes.path(threads.node[row]!),
+      lasts: true,
+    };
+  }
+
+  /** "report › build_rows › Cursor.execute": the last functions of a path. */
+  pathEnd(path: readonly number[]): string {
+    const names = path.slice(-3).map((fn) => this.store.functions.qualnameOf(fn));
+    return `${path.length > 3 ? "… › " : ""}${names.join(" › ")}`;
+  }
+
+  /** Selects a slice of the timeline, and with it its task. */
+  chooseSlice(slice: SelectedSlice): void {
+    batch(() => {
+      this.slice.value = slice;
+      if (slice.task !== 0) this.selection.value = { kind: "task", id: slice.task };
+    });
+  }
+
+  /** When a task had its hub, up to now. */
+  openTimeline(id: number): void {
+    batch(() => {
+      this.selection.value = { kind: "task", id };
+      this.slice.value = null;
+      this.timeWindow.value = FOLLOW;
+      this.view.value = "timeline";
+    });
   }
 
   openTask(id: number): void {

@@ -1,5 +1,5 @@
 // What the views read of the page's state, each in one place.
-import { type Activity, formatCount, type HubReport, type TaskActivity } from "@flamelet/model";
+import { type Activity, formatClock, formatCount, type HubReport, type TaskActivity } from "@flamelet/model";
 import { EVERYTHING, ON_HUBS, type Page } from "./page.ts";
 
 /** Rows of the threads that have a hub; of all that live when none has. */
@@ -43,6 +43,13 @@ export function hubNow(page: Page, row: number, report: HubReport): HubNow {
 /** "3 entered before the start": frames that were on a stack already, which are no calls; "" for none. */
 export function seededText(seeded: number): string {
   return seeded > 0 ? `${formatCount(seeded)} entered before the start` : "";
+}
+
+/** Time of day with milliseconds: "10:20:29.813". */
+export function formatInstant(page: Page, ns: number): string {
+  const epoch = page.session.value?.epoch ?? 0;
+  const ms = Math.floor(epoch + ns / 1e6) % 1000;
+  return `${formatClock(epoch, ns)}.${String(ms).padStart(3, "0")}`;
 }
 
 /** ns since the connection was lost; 0 while it stands. */

@@ -132,7 +132,7 @@ export class TaskRows {
         continue;
       }
       of++;
-      if (filter !== null && !filter(this.subject(row, stateOf))) continue;
+      if (filter !== null && !filter(filterSubject(this.source, row, stateOf))) continue;
       shown++;
       const offHub = hubs !== null && !hubs.has(tasks.thread[row]!);
       if (!offHub) fullTask = Math.max(fullTask, countedTime(tasks.times(row), options.kinds));
@@ -205,20 +205,6 @@ export class TaskRows {
       for (const line of byGroup.get(group.row.key) ?? []) rows.push(line);
     }
     return { rows, shown, of, fullGroup, fullTask, endedHidden };
-  }
-
-  private subject(row: number, stateOf: (row: number) => TaskActivity): FilterSubject {
-    const { tasks, threads } = this.store;
-    const thread = threads.rowOf(tasks.thread[row]!);
-    return {
-      id: tasks.id[row]!,
-      name: tasks.nameOf(row),
-      group: this.source.groupName(tasks.group[row]!),
-      hub: thread < 0 ? "" : threads.hubName(thread),
-      activity: () => stateOf(row).activity,
-      where: () => `${stateOf(row).place} ${stateOf(row).caller}`,
-      age: () => stateOf(row).for,
-    };
   }
 
   private groupKey(row: number, grouping: Grouping, stateOf: (row: number) => TaskActivity): string {
@@ -326,6 +312,34 @@ export class TaskRows {
         return 0;
     }
   }
+}
+
+function filterSubject(
+  source: TaskSource,
+  row: number,
+  stateOf: (row: number) => TaskActivity,
+): FilterSubject {
+  const { tasks, threads } = source.store;
+  const thread = threads.rowOf(tasks.thread[row]!);
+  return {
+    id: tasks.id[row]!,
+    name: tasks.nameOf(row),
+    group: source.groupName(tasks.group[row]!),
+    hub: thread < 0 ? "" : threads.hubName(thread),
+    activity: () => stateOf(row).activity,
+    where: () => `${stateOf(row).place} ${stateOf(row).caller}`,
+    age: () => stateOf(row).for,
+  };
+}
+
+/** Which tasks, by id, a filter asks for; without one all do. Tasks that are forgotten match none. */
+export function taskMatcher(source: TaskSource, text: string): (id: number) => boolean {
+  const filter = parseTaskFilter(text);
+  if (filter === null) return () => true;
+  return (id) => {
+    const row = source.store.tasks.rowOf(id);
+    return row >= 0 && filter(filterSubject(source, row, (at) => source.describe(at)));
+  };
 }
 
 function groupValue(group: GroupRow, key: string): number {
