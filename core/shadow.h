@@ -137,7 +137,7 @@ struct fl_shadow_timeline {
 /* How far the timeline of one slot has been taken. */
 struct fl_shadow_timeline_seen {
     uint64_t next;
-    fl_ticks end;    /* of the row before */
+    uint64_t end;    /* of the row before, as it was told: rows meet, also when the clock is refined meanwhile; ns */
     uint32_t thread; /* id of the thread whose rows these are */
     bool known;      /* `end` is: nothing is missing right before */
 };

@@ -14,7 +14,7 @@ static bool reserve(struct fl_shadow *shadow)
 }
 
 static void add_row(struct fl_shadow *shadow, const struct fl_shadow_timeline_seen *seen,
-                    const struct fl_timeline_view *view, uint64_t version)
+                    const struct fl_timeline_view *view, uint64_t end, uint64_t version)
 {
     bool known = fl__shadow_know_node(shadow, view->node, version);
     shadow->timeline[shadow->timeline_count % FL_SHADOW_TIMELINE] = (struct fl_shadow_timeline){
@@ -22,8 +22,8 @@ static void add_row(struct fl_shadow *shadow, const struct fl_shadow_timeline_se
         .task = view->task,
         .group = known ? shadow->nodes[view->node].group : 0,
         .node = known ? view->node : 0,
-        .begin = fl_ticks_to_ns(seen->end),
-        .end = fl_ticks_to_ns(view->end),
+        .begin = seen->end,
+        .end = end,
         .blocked = fl_ticks_to_ns(view->blocked),
         .idle = fl_ticks_to_ns(view->idle),
     };
@@ -35,13 +35,16 @@ static void add_row(struct fl_shadow *shadow, const struct fl_shadow_timeline_se
 static void take_row(struct fl_shadow *shadow, struct fl_shadow_timeline_seen *seen,
                      const struct fl_timeline_view *view, uint64_t version)
 {
+    uint64_t end = fl_ticks_to_ns(view->end);
+    if (seen->known && end < seen->end)
+        end = seen->end;
     if (view->task == 0)
         seen->thread = view->node;
     else if (seen->known && seen->thread != 0)
-        add_row(shadow, seen, view, version);
+        add_row(shadow, seen, view, end, version);
     else
         shadow->lost_timeline++;
-    seen->end = view->end;
+    seen->end = end;
     seen->known = true;
 }
 

@@ -57,6 +57,29 @@ static void test_every_slice_has_a_row(void **state)
     assert_int_equal(script.shadow->lost_timeline, 0);
 }
 
+/* GIVEN a clock whose rate is refined between two looks, THEN a slice still begins exactly where the one before ends.
+ */
+static void test_rows_meet_when_the_clock_is_refined(void **state)
+{
+    (void)state;
+    script_begin(NULL);
+    struct fl_task *main_task = current_task(), *worker = spawn();
+    uint64_t rate = atomic_load(&fl__clock.ns_per_tick);
+    call("run"), busy(100000), to(worker), busy(100000), to(main_task);
+    look_for_timeline();
+    for (int faster = 0; faster < 2; faster++) {
+        atomic_store(&fl__clock.ns_per_tick, faster ? rate + rate / 1000 : rate - rate / 1000);
+        busy(10), to(worker), busy(100000), to(main_task);
+        look_for_timeline();
+    }
+    atomic_store(&fl__clock.ns_per_tick, rate);
+    assert_int_equal(script.shadow->timeline_count, 6);
+    for (uint64_t n = 1; n < 6; n++) {
+        assert_int_equal(row(n)->begin, row(n - 1)->end);
+        assert_true(row(n)->end >= row(n)->begin);
+    }
+}
+
 /* GIVEN more slices than the ring holds between two looks, THEN the newest are told and the rest is counted. */
 static void test_what_is_overwritten_is_counted(void **state)
 {
@@ -147,9 +170,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(name, script_end)
     const struct CMUnitTest tests[] = {
-        TEST(test_every_slice_has_a_row),
-        TEST(test_what_is_overwritten_is_counted),
-        TEST(test_rows_belong_to_their_thread),
+        TEST(test_every_slice_has_a_row),          TEST(test_rows_meet_when_the_clock_is_refined),
+        TEST(test_what_is_overwritten_is_counted), TEST(test_rows_belong_to_their_thread),
         TEST(test_rows_are_told_once_to_who_asks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,7 +136,7 @@ describe("Lanes", () => {
     const rows = timeline.of(thread)!;
     let found = 0;
     for (let row = 0; row < rows.size; row++) {
-      const long = page.longSlice({ thread, begin: rows.begin[row]! });
+      const long = page.longSlice({ thread, begin: rows.begin[row]!, end: rows.end[row]! });
       expect(long >= 0).toBe(rows.cpu(row) + rows.blocked[row]! > 100e6);
       if (long >= 0) {
         found++;

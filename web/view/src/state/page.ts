@@ -373,11 +373,14 @@ export class Page {
   }
 
   /** Where most of a long slice was spent, and the GIL's part in it, if it was long: its row in the store's slices, or -1. */
-  longSlice({ thread, begin }: { thread: number; begin: number }): number {
+  longSlice({ thread, begin, end }: { thread: number; begin: number; end: number }): number {
     const { slices } = this.store;
+    // The clock's rate is refined between the two readings: the same instants may differ by a little.
+    const same = (a: number, b: number): boolean => Math.abs(a - b) <= 100e3;
     for (let row = slices.size - 1; row >= 0; row--) {
-      // The two are read from the same clock, but rounded apart.
-      if (slices.thread[row] === thread && Math.abs(slices.begin[row]! - begin) <= 1000) return row;
+      if (slices.thread[row] === thread && same(slices.begin[row]!, begin) && same(slices.end[row]!, end)) {
+        return row;
+      }
     }
     return -1;
   }

@@ -9,6 +9,8 @@ export const HUB_LANE = 44;
 export const TASK_LANE = 28;
 /** A task keeps its lane until twice as many others come before it: lanes must not change places all the time. */
 const STAY = 2;
+/** ns by which two parts of the server may tell the same instant apart: they refine the clock's rate meanwhile. */
+const ROUNDING = 100e3;
 
 export class Lanes {
   /** Task ids in the order of their lanes. */
@@ -54,9 +56,9 @@ export class Lanes {
     if (threads.end[row] !== 0) return null;
     const known = timeline.of(threads.id[row]!);
     const told = known !== undefined && known.size > 0 ? known.end[known.size - 1]! : 0;
-    const begin = threads.slice[row]!;
     // Threads and slices are not read at one instant: the slice may be over and in the timeline already.
-    if (begin < told) return null;
+    if (threads.slice[row]! < told - ROUNDING) return null;
+    const begin = Math.max(told, threads.slice[row]!);
     const [cpu, blocked] = [threads.sliceCpu[row]!, threads.sliceBlocked[row]!];
     const { tasks } = this.page.store;
     const task = tasks.rowOf(threads.task[row]!);

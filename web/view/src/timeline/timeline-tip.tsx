@@ -22,7 +22,7 @@ export function TimelineTip({ controller }: { controller: TimelineController }):
   // Rows move when the oldest are dropped: the slice is known by where it begins.
   const row = lasts || slices === undefined ? -1 : slices.rowAt(slice.begin);
   const selected = row < 0 ? page.lastingSlice(lane.thread) : page.sliceOf(lane.thread, row);
-  const long = lasts ? -1 : page.longSlice({ thread: lane.thread, begin: slice.begin });
+  const long = lasts ? -1 : page.longSlice({ ...slice, thread: lane.thread });
   const path = page.pathEnd(
     long < 0 ? (selected?.path ?? []) : page.store.nodes.path(page.store.slices.node[long]!),
   );
