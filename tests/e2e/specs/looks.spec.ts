@@ -7,7 +7,7 @@ const SIZES = [
   { width: 1440, height: 900 },
   { width: 900, height: 700 },
 ];
-const VIEWS = ["now", "tasks", "flame", "table"] as const;
+const VIEWS = ["now", "tasks", "flame", "timeline", "table"] as const;
 
 for (const scheme of ["dark", "light"] as const) {
   for (const size of SIZES) {

@@ -33,7 +33,7 @@ export class LiveView {
     return this.get(testid).innerText();
   }
 
-  async show(view: "now" | "tasks" | "flame" | "table"): Promise<void> {
+  async show(view: "now" | "tasks" | "flame" | "timeline" | "table"): Promise<void> {
     await this.get(`tab-${view}`).click();
   }
 
