@@ -20,7 +20,8 @@ test("GIVEN a busy program WHEN it is watched THEN the page says what flamelet c
 }) => {
   await expect(view.get("own-cost")).toHaveText(/^flamelet costs about [\d.]+.% of hub 1$/);
   const title = await view.get("own-cost").getAttribute("title");
-  const [, calls = "", switches = ""] = /\n([\d,]+) calls and ([\d,]+) switches a second/.exec(title ?? "") ?? [];
+  const [, calls = "", switches = ""] =
+    /\n([\d,]+) calls and ([\d,]+) switches a second/.exec(title ?? "") ?? [];
   // Eight tasks that count to 1,500 again and again.
   expect(Number(calls.replaceAll(",", ""))).toBeGreaterThan(10_000);
   expect(Number(switches.replaceAll(",", ""))).toBeGreaterThan(10);
@@ -35,7 +36,12 @@ test("GIVEN a frame that was there before profiling was started WHEN it is selec
   await view.press("Enter");
   await expect(view.get("inspector-name")).toHaveText("take_orders");
   await expect(view.get("seeded")).toHaveText("1 entered before the start");
-  await expect(view.get("inspector").locator("dt", { hasText: /^calls$/ }).locator("+ dd")).toHaveText("·");
+  await expect(
+    view
+      .get("inspector")
+      .locator("dt", { hasText: /^calls$/ })
+      .locator("+ dd"),
+  ).toHaveText("·");
   // What it called after the start is a call like any other.
   await view.get("search").fill("weigh");
   await view.press("Enter");
@@ -77,6 +83,8 @@ test("GIVEN the timeline WHEN it is shown THEN it tells who had the hub when, an
   await expect(view.get("timeline-follow")).toHaveAttribute("aria-pressed", "true");
 });
 
-test("GIVEN a thread that keeps the GIL WHEN others wait for it THEN the page names that thread", async ({ view }) => {
+test("GIVEN a thread that keeps the GIL WHEN others wait for it THEN the page names that thread", async ({
+  view,
+}) => {
   await expect(view.get("gil-waits")).toContainText("thread archive in sort_archive", { timeout: 30_000 });
 });

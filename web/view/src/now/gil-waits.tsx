@@ -14,7 +14,7 @@ export function GilWaits(): JSX.Element | null {
   return (
     <section class="card" data-testid="gil-waits">
       <h3>
-        Waited for the GIL <span class="weak">who held it; since the start, estimated</span>
+        Waited for the GIL <span class="weak">and who held it; estimated</span>
       </h3>
       {lines.map((line) => {
         const row = line.task === 0 ? -1 : tasks.rowOf(line.task);
@@ -24,7 +24,7 @@ export function GilWaits(): JSX.Element | null {
           <button
             key={line.id}
             type="button"
-            class="entry task-line"
+            class="entry task-line gil-line"
             disabled={row < 0}
             title={`${name}${line.place === "" ? "" : `, in ${line.place}`}: the GIL was held by ${line.holder}`}
             onClick={() => page.openTask(line.task)}
