@@ -144,3 +144,14 @@ uint32_t fl_compat_stack_codes(PyFrameObject *top, const PyFrameObject *end, PyC
 #endif
     return count;
 }
+
+bool fl_compat_frame_is_unwound(const PyFrameObject *frame)
+{
+#if PY_VERSION_HEX >= 0x030c0000
+    (void)frame;
+    return false;
+#else
+    /* The depth of its stack is kept in the frame only while it is suspended. */
+    return frame->f_frame->stacktop < 0;
+#endif
+}

@@ -14,6 +14,8 @@ enum { DEEPEST = 64 };
  * there is a RESUME that says so (2: yield from, 3: await), or the yield right before it. */
 static bool waits(PyFrameObject *frame)
 {
+    if (fl_compat_frame_is_unwound(frame))
+        return false;
     PyObject *generator = PyFrame_GetGenerator(frame);
     PyCodeObject *code = generator ? PyFrame_GetCode(frame) : NULL;
     PyObject *bytes = code ? PyCode_GetCode(code) : NULL;

@@ -260,8 +260,8 @@ class Oracle:
             if not target.started:
                 target.started = True
                 world.all.append(target)
-                # Before its first call it is nobody's.
-                target.label = target.parent.label if target.parent else 0
+                # Those that are made without telling who makes them take it from their parent, while that is alive.
+                target.label = target.parent.label if target.parent and not target.parent.dead else 0
                 if not raised:
                     world.current = target
                     return None

@@ -39,8 +39,8 @@ def burn(seconds):
     while (spent := thread_time() - cpu) < seconds: pass
     if is_running(): burnt.append(spent)
 def timed_burn(seconds):
-    cpu = thread_time(); burn(seconds); cpu = thread_time() - cpu
-    if is_running(): around_burn.append(cpu)
+    wall = monotonic(); burn(seconds); wall = monotonic() - wall
+    if is_running(): around_burn.append(wall)
 def block(seconds):
     wall = monotonic(); sleep(seconds); wall = monotonic() - wall
     if is_running(): slept.append(wall)
