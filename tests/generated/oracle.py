@@ -53,12 +53,16 @@ class Switch:
 
 
 class Greenlet:
-    def __init__(self, parent: Greenlet | None, walk: Walk | None, label: int = 0) -> None:
+    """own_label: what it has set, or got at its beginning. label: what is known of that. While profiling is off nothing
+    is; the label is found where it runs at the start, or (`found` is false) is switched to first."""
+
+    def __init__(self, parent: Greenlet | None, walk: Walk | None) -> None:
         self.parent = parent
         self.walk = walk
         self.started = self.dead = False
         self.stack: list[str] = []
-        self.label = label
+        self.own_label = self.label = 0
+        self.found = True
         # What its group is counted by: the entry function, once it has entered one while profiling was on.
         self.known: tuple[str, int] | None = None
         self.home: tuple[str, int] | None = None
@@ -174,16 +178,25 @@ class Oracle:
                 self.expected.tasks[task.home][1] += 1
 
     def _set_label(self, label: int) -> int:
+        """Returns the one before."""
         task = self._world.current
-        before, task.label = task.label, label
-        if before != label and self._on and task.known:
+        before, task.own_label = task.own_label, label
+        if self._on:
+            self._regroup(task)
+        return before
+
+    def _regroup(self, task: Greenlet) -> None:
+        """Its label is known now."""
+        if task.label == task.own_label:
+            return
+        task.label = task.own_label
+        if task.known:
             if task.known != task.home:
                 self.expected.tasks[task.known][1] += 1
-            task.known = (task.known[0], label)
+            task.known = (task.known[0], task.label)
             if task.known != task.home:
                 self.expected.tasks[task.known][0] += 1
             self._see_stack(task)
-        return before
 
     # Stacks and threads.
 
@@ -256,12 +269,16 @@ class Oracle:
         while True:
             if target.started and not target.dead:
                 world.current = target
+                if self._on and not target.found:
+                    target.found = True
+                    self._regroup(target)
                 return raised
             if not target.started:
                 target.started = True
                 world.all.append(target)
                 # Those that are made without telling who makes them take it from their parent, while that is alive.
-                target.label = target.parent.label if target.parent and not target.parent.dead else 0
+                if self._on and target.parent and not target.parent.dead:
+                    target.label = target.own_label = target.parent.label
                 if not raised:
                     world.current = target
                     return None
@@ -565,6 +582,9 @@ class Oracle:
             for task in world.all:
                 if not task.dead:
                     self._see_stack(task)
+                    task.found = False
+        self._world.current.found = True
+        self._regroup(self._world.current)
 
     def _threads_step(self, step: Step, function: Function, own: Generated | None, *numbers: int) -> Walk:
         yield from self._call("join_all", self._join_all(numbers))
