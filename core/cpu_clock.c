@@ -17,6 +17,9 @@
 /* Below this an interval in rseq mode is trusted to the word alone; longer ones can afford a reading (0.1 %). */
 #define FL__LONG_NS 1000000u
 
+/* No absence from the processor is shorter. */
+#define FL__SLACK_NS 2000u
+
 #ifdef FL_FAKE_CLOCK
 enum { SCRIPTED = 1 };
 #else
@@ -26,6 +29,7 @@ enum { SCRIPTED = 0 };
 static struct {
     enum fl_cpu_kind kind;
     fl_ticks limit;
+    int64_t slack; /* ticks: what two clocks may differ by between two readings */
     unsigned reading_ns;
 } process = {.kind = FL_CPU_AUTO};
 
@@ -187,6 +191,7 @@ int fl_cpu_clock_init_process(enum fl_cpu_kind kind)
         process.limit = 0;
         return 0;
     }
+    process.slack = (int64_t)fl_ns_to_ticks(FL__SLACK_NS);
     if (kind != FL_CPU_SHORT) {
         if (rseq_works()) {
             process.kind = FL_CPU_RSEQ;
@@ -309,7 +314,12 @@ fl_ticks fl_cpu_clock_off(struct fl_cpu_clock *clock, fl_ticks interval, fl_tick
 {
     read_kernel(clock, sync);
     sync->ticks -= paused;
-    return split(clock, interval, sync);
+    fl_ticks off = split(clock, interval, sync);
+    /* The thread left after the event's time was taken and before this reading: that is part of the interval that
+     * begins now, which would look unbroken. */
+    if (clock->carry > process.slack && clock->word != &clock->mine)
+        atomic_store_explicit((_Atomic uint64_t *)clock->word, 0, memory_order_relaxed);
+    return off;
 }
 
 fl_ticks fl_cpu_clock_off_other(struct fl_cpu_clock *clock, int tid, fl_ticks interval, fl_ticks paused,

@@ -15,6 +15,7 @@ requirements() {
             echo command:pkg-config pkg-config
             echo library:libwebsockets libwebsockets-dev
             echo library:jansson libjansson-dev
+            echo library:zlib zlib1g-dev
             ;;
         c)
             echo library:cmocka libcmocka-dev

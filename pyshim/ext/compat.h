@@ -60,7 +60,8 @@ const char *fl_compat_utf8(PyObject *string, Py_ssize_t *length, PyObject **hold
 uint32_t fl_compat_stack_codes(PyFrameObject *top, const PyFrameObject *end, PyCodeObject **codes, uint32_t room);
 
 /* Whether the interpreter runs this frame, which may look suspended by its instruction: up to 3.11 one that was thrown
- * into stays at its `yield` while it is unwound. From 3.12 on that shows in the instruction, and this is always false. */
+ * into stays at its `yield` while it is unwound. From 3.12 on that shows in the instruction, and this is always false.
+ */
 bool fl_compat_frame_is_unwound(const PyFrameObject *frame);
 
 /* The instance dictionary that an object already has, borrowed, or NULL: none is made, no user code runs. */

@@ -9,6 +9,7 @@
 #include "greenlets.h"
 #include "hooks.h"
 #include "labels.h"
+#include "live_recording.h"
 #include "serving.h"
 #include "threads.h"
 
@@ -169,6 +170,8 @@ static PyMethodDef methods[] = {
     {"end", end, METH_NOARGS, NULL},
     {"is_running", is_running, METH_NOARGS, NULL},
     {"recording", fl_serving_recording, METH_VARARGS, NULL},
+    {"record", fl_live_recording_begin, METH_VARARGS, NULL},
+    {"end_record", fl_live_recording_end, METH_NOARGS, NULL},
     {"serve", fl_serving_start, METH_VARARGS, NULL},
     {"unserve", fl_serving_stop, METH_NOARGS, NULL},
     {"pause_serving", fl_serving_pause, METH_NOARGS, NULL},

@@ -2,6 +2,7 @@
 #include "engine.h"
 #include "error.h"
 #include "http.h"
+#include "live_recording.h"
 #include "page.h"
 #include "recording.h"
 #include "server.h"
@@ -150,6 +151,7 @@ PyObject *fl_serving_pause(PyObject *self, PyObject *unused)
     (void)self, (void)unused;
     if (is_serving())
         fl_server_pause(serving.server);
+    fl_live_recording_pause();
     Py_RETURN_NONE;
 }
 
@@ -159,5 +161,6 @@ PyObject *fl_serving_resume(PyObject *self, PyObject *unused)
     /* Where there can be no thread the view is silent; the program is not to suffer for that. */
     if (is_serving())
         (void)fl_server_resume(serving.server);
+    fl_live_recording_resume();
     Py_RETURN_NONE;
 }

@@ -49,6 +49,13 @@ def recording(program: str, python: str, version: str) -> bytes:
     """The whole picture as the lines of a recording (protocol.md), UTF-8, not compressed. RuntimeError before the first
     start."""
 
+def record(path: str, temporary: str, program: str, python: str, version: str) -> None:
+    """Let a native thread write a recording that grows while the program runs: first under the temporary name, which
+    must not exist yet, and from its first picture on under the other one. RuntimeError before the first start."""
+
+def end_record() -> int:
+    """End that, if it was begun. The errno for which it could not go on, or 0. What was written stays."""
+
 def serve(port: int, program: str, python: str, version: str) -> tuple[int, str]:
     """Start the server's thread on 127.0.0.1; 0 takes a free port. Returns (port, token). OSError with errno EADDRINUSE
     when the port is in use; RuntimeError when it serves already or nothing was started yet."""
@@ -57,7 +64,8 @@ def unserve() -> None:
     """Tell clients that the program has ended, close, join the server's thread (at most about a second)."""
 
 def pause_serving() -> None:
-    """End the server's thread for the moment of a fork: CPython warns of forks in a process of several threads."""
+    """End the server's thread, and the recording's, for the moment of a fork: CPython warns of forks in a process of
+    several threads."""
 
 def resume_serving() -> None: ...
 def serving() -> tuple[int, str] | None: ...

@@ -16,6 +16,8 @@ from .standard_error import StandardError
 def at_the_end(program: Program, file: recording.RecordingFile | None) -> None:
     """Call before the program registers exit handlers of its own: they run before ours, and are in the picture."""
     atexit.register(_finish, program, file, StandardError(), os.getpid())
+    if file is not None:
+        file.begin(session.encodable(str(program)))
 
 
 def _finish(program: Program, file: recording.RecordingFile | None, err: StandardError, pid: int) -> None:
@@ -24,6 +26,7 @@ def _finish(program: Program, file: recording.RecordingFile | None, err: Standar
         return
     try:
         _ext.end()
+        _ext.end_record()  # had it to give up, what is written now is told where it can't be
         lines = session.recording_lines(session.encodable(str(program)))
         if file is None or not _write(file, lines, err):
             snapshot = snapshots.make_snapshot(recording.read_lines(lines))
@@ -40,7 +43,8 @@ def _write(file: recording.RecordingFile, lines: bytes, err: StandardError) -> b
     try:
         file.write(lines)
     except RecordingError as error:
-        err.write(f"flamelet: {error}; this is the summary of what it would have held\n")
+        begun = f" ({file.name} holds what was written before)" if file.has_begun() else ""
+        err.write(f"flamelet: {error}; this is the summary of what it would have held{begun}\n")
         return False
     err.write(f"flamelet: recorded in {file.name} (flamelet report {file.name})\n")
     return True

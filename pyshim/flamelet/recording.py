@@ -72,10 +72,33 @@ class RecordingFile:
                 raise UsageError(f"can't write {path!r}: it is not a regular file")
             os.close(self._create())
             os.unlink(self._temporary)
+            self._found = self._identity()
         except OSError as error:
             raise UsageError(f"can't write {path!r}: {error.strerror or error}") from None
         except ValueError as error:
             raise UsageError(f"can't write {path!r}: {error}") from None
+
+    def begin(self, program: str) -> None:
+        """From here on a native thread writes the recording while the program runs, under this name: what a killed
+        program leaves. RecordingError."""
+        from . import __version__, _ext, session
+
+        try:
+            _ext.record(self._path, f"{self._temporary}.live", program, session.python_version(), __version__)
+        except RuntimeError as error:
+            raise RecordingError(str(error).removeprefix("flamelet: ")) from None
+        session.pause_at_forks()
+
+    def has_begun(self) -> bool:
+        """Whether what the native thread wrote stands under the name already. False where nothing was to be seen."""
+        return self._identity() not in (None, self._found)
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            status = os.stat(self._path)
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
 
     def write(self, lines: bytes) -> None:
         """Write all of it, or nothing: whoever looks sees the old file or the new one. RecordingError."""

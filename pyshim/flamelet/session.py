@@ -179,7 +179,7 @@ def serve_session(port: int, program: str) -> str:
     if url is None:
         try:
             url = _url(_ext.serve(port, program, python_version(), __version__))
-            _pause_at_forks()
+            pause_at_forks()
         except OSError as error:
             _refuse_port(port, error)
         except RuntimeError as error:
@@ -235,8 +235,8 @@ def _text(error: Exception) -> str:
 _pauses_at_forks = False
 
 
-def _pause_at_forks() -> None:
-    """See that no fork of the program meets the server's thread. Once: the child of a fork inherits it."""
+def pause_at_forks() -> None:
+    """See that no fork of the program meets a thread of ours. Once: the child of a fork inherits it."""
     global _pauses_at_forks  # noqa: PLW0603 (such a hook cannot be taken back)
     if not _pauses_at_forks:
         _pauses_at_forks = True

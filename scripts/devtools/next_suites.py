@@ -16,13 +16,14 @@ VERSIONS = ("3.13", "3.14", "3.15")
 _FOLDER = ROOT / ".cache" / "next"
 _SUITE = "sid"
 # What builds flamelet, and packages from PyPI that have no wheel for the newest yet.
-_TOOLS = ["gcc", "g++", "cmake", "ninja-build", "pkg-config", "libwebsockets-dev", "libjansson-dev", "ca-certificates"]
+_TOOLS = ["gcc", "g++", "cmake", "ninja-build", "pkg-config", "ca-certificates"]
+_LIBRARIES = ["libwebsockets-dev", "libjansson-dev", "zlib1g-dev"]
 _PYTHONS = [f"python{version}{part}" for version in VERSIONS for part in ("", "-dev", "-venv")]
 _FULL_VERSION = "import platform; print('this is', platform.python_version())"
 
 
 def suites(machine: Machine) -> list[Suite]:
-    debian = Chroot(_FOLDER / "debian", _SUITE, [*_TOOLS, *_PYTHONS])
+    debian = Chroot(_FOLDER / "debian", _SUITE, [*_TOOLS, *_LIBRARIES, *_PYTHONS])
     return [Suite("next", name_of(version), partial(_run, machine, debian, version)) for version in VERSIONS]
 
 

@@ -20,3 +20,6 @@ fl_c_test(test_server_request flwire)
 # Over a real network, with a real thread that is watched.
 fl_c_test(test_server flserver wire_reader ws_client live_core)
 fl_c_test(test_server_life flserver ws_client live_core)
+
+# A recording that grows, read back.
+fl_c_test(test_recorder flserver live_core)

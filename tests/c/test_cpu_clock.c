@@ -192,6 +192,14 @@ static int the_word(void)
     fl_cpu_clock_commit(&clock, &sync);
     HOLDS(off >= 19 * MS && off <= fl_ticks_to_ns(interval));
     HOLDS(fl_ticks_to_ns(fl_cpu_clock_off(&clock, interval, 0, &sync)) < 5 * MS);
+    /* Away after the event's time was taken: of the interval that begins then, which must not look unbroken. */
+    nanosleep(&(struct timespec){.tv_nsec = 20 * MS}, NULL);
+    HOLDS(fl_cpu_clock_off(&clock, 10, 0, &sync) == 10);
+    fl_cpu_clock_commit(&clock, &sync);
+    HOLDS(!fl_cpu_clock_unbroken(&clock, 1));
+    off = fl_ticks_to_ns(fl_cpu_clock_off(&clock, fl_ns_to_ticks(40 * MS), 0, &sync));
+    fl_cpu_clock_commit(&clock, &sync);
+    HOLDS(off >= 19 * MS);
     /* A word that somebody else has taken means nothing but: ask. */
     atomic_store(word, 0);
     HOLDS(!fl_cpu_clock_unbroken(&clock, 1));

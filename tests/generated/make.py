@@ -49,8 +49,8 @@ FEATURES = {
 _SHARE = {"generators": 0.7, "greenlets": 0.8, "exceptions": 0.8, "labels": 0.25, "stops": 0.3, "threads": 0.2}
 _SHARE["times"] = 0.1
 
-_FORMS = ("name", "name", "name", "star", "lambda", "map", "key", "sort", "partial", "method", "instance", "getitem")
-_FORMS += ("add", "property", "init", "genexpr", "exec", "compile")
+_FORMS: tuple[str, ...] = ("name", "name", "name", "star", "lambda", "map", "key", "sort", "partial", "method")
+_FORMS += ("instance", "getitem", "add", "property", "init", "genexpr", "exec", "compile")
 _QUIET_FORMS = (*_FORMS, "del", "del")
 _MAX_COST = 300  # calls, at most, of one function with all that it calls
 _MAX_DEPTH = 3  # of steps in steps

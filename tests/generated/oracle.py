@@ -1,15 +1,16 @@
-"""What a program does, worked out from its steps alone: no Python of the program is run, and flamelet has no part in it.
+"""What a program does, worked out from its steps alone: none of the program is run, and flamelet has no part in it.
 
 Each body of the program is walked by a generator, which yields where the program would leave its stack: `Give` at a
 `yield` of its own, `Switch` where greenlets switch. Exceptions of the program are the oracle's `Raised`. So what
-suspends, unwinds and runs `finally` is Python here and there, but who is called, on which stack and how often is counted
-by this file.
+suspends, unwinds and runs `finally` is Python here and there, but who is called, on which stack and how often is
+counted by this file.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Generator, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,6 +69,11 @@ class Greenlet:
         self.home: tuple[str, int] | None = None
 
 
+def _parent_of(greenlet: Greenlet) -> Greenlet:
+    assert greenlet.parent, "only the main greenlet has none"
+    return greenlet.parent
+
+
 class Generated:
     """A generator or coroutine of the program's."""
 
@@ -110,8 +116,8 @@ class World:
 @dataclass
 class Expected:
     """calls: by label and path; 0 where a function only was on the stack. maybe: what else may be there with 0 calls: a
-    generator that is closed runs only where it has something to do, and which versions see that differs. tasks: by entry
-    function and label, how many greenlets began and ended."""
+    generator that is closed runs only where it has something to do, and which versions see that differs. tasks: by
+    entry function and label, how many greenlets began and ended."""
 
     calls: Counter[tuple[int, Path]] = field(default_factory=Counter)
     maybe: set[tuple[int, Path]] = field(default_factory=set)
@@ -255,12 +261,10 @@ class Oracle:
                 self._end(task)
                 if task is world.main:
                     return
-                assert task.parent
-                raised, target = None, task.parent
+                raised, target = None, _parent_of(task)
             except Raised as error:
                 self._end(task)
-                assert task.parent, error
-                raised, target = None if error.error == EXIT else error, task.parent
+                raised, target = None if error.error == EXIT else error, _parent_of(task)
             raised = self._arrive(target, raised)
 
     def _arrive(self, target: Greenlet, raised: Raised | None) -> Raised | None:
@@ -303,10 +307,8 @@ class Oracle:
         yield from self._body(function.body, function)
 
     def _body(self, body: Body, function: Function) -> Walk:
-        try:
+        with suppress(_Left):
             yield from self._steps(body, function, None)
-        except _Left:
-            pass
 
     def _steps(self, body: Body, function: Function, own: Generated | None) -> Walk:
         for step in body:
@@ -434,12 +436,12 @@ class Oracle:
             yield from self._steps(final, function, own)
 
     def _fail_step(self, step: Step, function: Function, own: Generated | None, error: int) -> Walk:
+        yield from ()
         raise Raised(error)
-        yield
 
     def _leave_step(self, step: Step, function: Function, own: Generated | None) -> Walk:
+        yield from ()
         raise _Left
-        yield
 
     def _slots(self, where: str) -> list[Generated | None]:
         return self._world.n if where == "n" else self._world.c
@@ -510,8 +512,7 @@ class Oracle:
         if before is None or before.dead:
             world.parents.append(self._parent(slot, parent))
             world.greenlets[slot] = Greenlet(world.parents[-1], self._run(number))
-        return
-        yield
+        yield from ()
 
     def _parent(self, slot: int, parent: int) -> Greenlet:
         world = self._world
@@ -539,8 +540,7 @@ class Oracle:
             self._world.parents.append(self._parent(slot, parent))
             if one not in _upwards(self._world.parents[-1]):
                 one.parent = self._world.parents[-1]
-        return
-        yield
+        yield from ()
 
     def _forget_step(self, step: Step, function: Function, own: Generated | None, slot: int) -> Walk:
         world = self._world
@@ -563,8 +563,7 @@ class Oracle:
 
     def _label_step(self, step: Step, function: Function, own: Generated | None, name: int) -> Walk:
         self._set_label(name)
-        return
-        yield
+        yield from ()
 
     def _off_step(self, step: Step, function: Function, own: Generated | None) -> Walk:
         self._on = False
@@ -592,8 +591,7 @@ class Oracle:
     def _join_all(self, numbers: Iterable[int]) -> Walk:
         for number in numbers:
             self._enter_thread(self._run(number))
-        return
-        yield
+        yield from ()
 
     def _burn_step(self, step: Step, function: Function, own: Generated | None, microseconds: int) -> Walk:
         yield from self._call("timed_burn", self._call("burn", _nothing()))
@@ -610,8 +608,7 @@ def _give_once() -> Walk:
 
 
 def _nothing() -> Walk:
-    return
-    yield
+    yield from ()
 
 
 def _upwards(greenlet: Greenlet | None) -> Iterable[Greenlet]:

@@ -134,7 +134,7 @@ def _cuts(body: Body) -> Iterator[Body]:
             if inner:
                 yield before + inner + after
             for cut in _cuts(inner):
-                bodies = step.bodies[:number] + (cut,) + step.bodies[number + 1 :]
+                bodies = (*step.bodies[:number], cut, *step.bodies[number + 1 :])
                 yield (*before, replace(step, bodies=bodies), *after)
         if step.op == "repeat" and step.args[0] != 1:
             yield (*before, replace(step, args=(1,)), *after)

@@ -13,9 +13,9 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+from harness import Case, Session, fresh, source_of  # noqa: E402
 from make import make  # noqa: E402
 from program import Program, size, smaller  # noqa: E402
-from running import Case, Session, fresh, source_of  # noqa: E402
 
 BATCH = 200
 _LIMIT = 300  # seconds for a batch
@@ -84,7 +84,15 @@ def _work(options: argparse.Namespace) -> int:
     ran = [case for case in cases if case.expected]
     calls = sum(sum(case.expected.calls.values()) for case in ran if case.expected)
     tasks = sum(began for case in ran if case.expected for began, _ in case.expected.tasks.values())
-    for name, value in (("programs", len(ran)), ("too long", len(cases) - len(ran)), ("calls", calls), ("tasks", tasks)):
+    late = 0
+    for case in [case for case in ran if case.off and not case.wrong]:
+        if session.is_off_again(case):
+            case.wrong += case.off
+        else:
+            late += 1
+            print(f"late {case.program.seed}: {case.off[0]}")
+    sums = {"programs": len(ran), "too long": len(cases) - len(ran), "calls": calls, "tasks": tasks, "late": late}
+    for name, value in sums.items():
         print(f"sum {name.replace(' ', '_')} {value}")
     wrong = [case for case in ran if case.wrong]
     for case in wrong[: options.failures]:

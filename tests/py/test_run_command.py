@@ -259,8 +259,12 @@ def test_full_disk(tmp_path: Path, program: Path, write: Write) -> None:
     assert (finished.out, finished.code) == (b"done\n", 3)
     assert f"flamelet: can't write 'x.flamelet': {os.strerror(errno.EFBIG)}; this is the summary" in finished.errors
     assert "burn" in finished.errors
-    # AND nothing half done is left behind
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["limited.py", "program.py"]
+    # AND nothing half done is left behind; what was written before the disk was full is kept, and told
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names in (["limited.py", "program.py"], ["limited.py", "program.py", "x.flamelet"])
+    assert ("x.flamelet holds what was written before" in finished.errors) == ("x.flamelet" in names)
+    if "x.flamelet" in names:
+        assert run(FLAMELET, "report", "x.flamelet", cwd=tmp_path).code == 0
 
 
 def test_recording_folder_vanishes(tmp_path: Path, write: Write) -> None:

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 # What the script itself uses.
 ALWAYS = ("awk", "bash", "cat", "env", "find", "grep", "mktemp", "rm", "tail")
-BUILD = "gcc libc6-dev cmake ninja-build pkg-config libwebsockets-dev libjansson-dev"
+BUILD = "gcc libc6-dev cmake ninja-build pkg-config libwebsockets-dev libjansson-dev zlib1g-dev"
 
 
 class Machine:

@@ -1,8 +1,9 @@
-"""Orders on gevent that are profiled from the middle on, with labels, and a native thread that keeps the GIL for long.
+"""Orders on gevent, profiled from the middle on, with labels, and a native thread that keeps the GIL for long.
 
-Prints the live view's address on standard error as `flamelet run` does; ends at Ctrl-C, or by itself after five minutes.
+Prints the live view's address on standard error as `flamelet run` does; ends at Ctrl-C, or after five minutes.
 """
 
+import contextlib
 import random
 import sys
 import threading
@@ -52,7 +53,5 @@ def sort_archive() -> None:
 
 
 if __name__ == "__main__":
-    try:
+    with contextlib.suppress(KeyboardInterrupt):
         take_orders()
-    except KeyboardInterrupt:
-        pass
