@@ -17,8 +17,8 @@
 /* Below this an interval in rseq mode is trusted to the word alone; longer ones can afford a reading (0.1 %). */
 #define FL__LONG_NS 1000000u
 
-/* No absence from the processor is shorter. */
-#define FL__SLACK_NS 2000u
+/* What a reading may take without the thread having left its processor. */
+#define FL__SLACK_NS 10000u
 
 #ifdef FL_FAKE_CLOCK
 enum { SCRIPTED = 1 };
@@ -29,7 +29,7 @@ enum { SCRIPTED = 0 };
 static struct {
     enum fl_cpu_kind kind;
     fl_ticks limit;
-    int64_t slack; /* ticks: what two clocks may differ by between two readings */
+    int64_t slack; /* ticks */
     unsigned reading_ns;
 } process = {.kind = FL_CPU_AUTO};
 
@@ -185,13 +185,13 @@ int fl_cpu_clock_init_process(enum fl_cpu_kind kind)
 {
     if (process.kind != FL_CPU_AUTO)
         return 0;
+    process.slack = (int64_t)fl_ns_to_ticks(FL__SLACK_NS);
     if (SCRIPTED) {
         /* Every interval asks, so that a test decides about each. */
         process.kind = FL_CPU_SHORT;
         process.limit = 0;
         return 0;
     }
-    process.slack = (int64_t)fl_ns_to_ticks(FL__SLACK_NS);
     if (kind != FL_CPU_SHORT) {
         if (rseq_works()) {
             process.kind = FL_CPU_RSEQ;
@@ -244,9 +244,8 @@ static void read_other(const struct fl_cpu_clock *clock, int tid, struct fl_cpu_
 
 void fl_cpu_clock_attach_other(struct fl_cpu_clock *clock, int tid, fl_ticks paused)
 {
-    struct fl_cpu_sync sync;
+    struct fl_cpu_sync sync = {0};
     clock->limit = 0;
-    clock->carry = 0;
     clock->word = &clock->mine;
     atomic_store_explicit(&clock->mine, 1, memory_order_relaxed);
     atomic_store_explicit(&clock->sync_cpu, 0, memory_order_relaxed);
@@ -275,8 +274,7 @@ void fl_cpu_clock_adopt(struct fl_cpu_clock *clock)
 
 void fl_cpu_clock_attach(struct fl_cpu_clock *clock, fl_ticks paused)
 {
-    struct fl_cpu_sync sync;
-    clock->carry = 0;
+    struct fl_cpu_sync sync = {0};
     fl_cpu_clock_adopt(clock);
     read_kernel(clock, &sync);
     sync.ticks -= paused;
@@ -292,32 +290,30 @@ void fl_cpu_clock_detach(struct fl_cpu_clock *clock)
     clock->word = &clock->mine;
 }
 
-/* How much of an interval that ends at this reading was off the processor. */
-static fl_ticks split(struct fl_cpu_clock *clock, fl_ticks interval, const struct fl_cpu_sync *sync)
+/*
+ * How much of an interval that ended at the event, at `event` in trace time, was off the processor. Where the reading
+ * is much younger, the thread has lost its processor between the two: that is of the interval that begins at the event.
+ */
+static fl_ticks split(const struct fl_cpu_clock *clock, fl_ticks event, fl_ticks interval, struct fl_cpu_sync *sync)
 {
     fl_ticks wall = sync->ticks - atomic_load_explicit(&clock->sync_ticks, memory_order_relaxed);
     fl_ticks used = fl_ns_to_ticks(sync->cpu - atomic_load_explicit(&clock->sync_cpu, memory_order_relaxed));
-    int64_t off = (int64_t)(wall - used) + clock->carry;
-    if (off < 0) {
-        clock->carry = off;
-        return 0;
-    }
-    if ((fl_ticks)off > interval) {
-        clock->carry = off - (int64_t)interval;
-        return interval;
-    }
-    clock->carry = 0;
-    return (fl_ticks)off;
+    int64_t off = (int64_t)(wall - used) + atomic_load_explicit(&clock->carry, memory_order_relaxed);
+    int64_t since_event = (int64_t)(sync->ticks - event);
+    int64_t here = since_event > process.slack ? off - since_event : off;
+    fl_ticks told = here < 0 ? 0 : (fl_ticks)here > interval ? interval : (fl_ticks)here;
+    sync->carry = off - (int64_t)told;
+    return told;
 }
 
-fl_ticks fl_cpu_clock_off(struct fl_cpu_clock *clock, fl_ticks interval, fl_ticks paused, struct fl_cpu_sync *sync)
+fl_ticks fl_cpu_clock_off(struct fl_cpu_clock *clock, fl_ticks event, fl_ticks interval, fl_ticks paused,
+                          struct fl_cpu_sync *sync)
 {
     read_kernel(clock, sync);
     sync->ticks -= paused;
-    fl_ticks off = split(clock, interval, sync);
-    /* The thread left after the event's time was taken and before this reading: that is part of the interval that
-     * begins now, which would look unbroken. */
-    if (clock->carry > process.slack && clock->word != &clock->mine)
+    fl_ticks off = split(clock, event, interval, sync);
+    /* The interval that begins at the event would look unbroken. */
+    if (sync->carry > process.slack && clock->word != &clock->mine)
         atomic_store_explicit((_Atomic uint64_t *)clock->word, 0, memory_order_relaxed);
     return off;
 }
@@ -327,7 +323,7 @@ fl_ticks fl_cpu_clock_off_other(struct fl_cpu_clock *clock, int tid, fl_ticks in
 {
     read_other(clock, tid, sync);
     sync->ticks -= paused;
-    return split(clock, interval, sync);
+    return split(clock, sync->ticks, interval, sync);
 }
 
 uint64_t fl_cpu_clock_remote(int tid)

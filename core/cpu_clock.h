@@ -30,12 +30,13 @@
 
 enum fl_cpu_kind { FL_CPU_AUTO, FL_CPU_RSEQ, FL_CPU_SHORT };
 
-/* One per thread, part of struct fl_thread. Only the owner writes; `sync_*` are read by others (thread.h, position). */
+/* One per thread, part of struct fl_thread. Only the owner writes; `carry` and `sync_*` are read by others (thread.h,
+ * position). */
 struct fl_cpu_clock {
     const _Atomic uint64_t *word; /* rseq_cs of this thread, or `mine` of this struct, which always matches */
     _Atomic uint64_t mine;        /* what *word holds while the thread has not left the processor */
     fl_ticks limit;               /* an interval at least this long asks the kernel in any case */
-    int64_t carry;                /* ticks off the processor that found no room yet; may be negative */
+    _Atomic int64_t carry;        /* ticks off the processor that found no room yet; may be negative */
     _Atomic fl_ticks sync_ticks;  /* both clocks at the last reading of the kernel's */
     _Atomic uint64_t sync_cpu;    /* ns */
 };
@@ -50,6 +51,7 @@ int fl_cpu_clock_init_process(enum fl_cpu_kind kind);
 struct fl_cpu_sync {
     fl_ticks ticks; /* trace time */
     uint64_t cpu;   /* ns */
+    int64_t carry;  /* what was off up to here and found no room yet */
 };
 
 /* Owner thread, at attach: reads the kernel's clock and arms the word. `paused`: raw ticks - paused = trace time. */
@@ -75,10 +77,12 @@ static inline bool fl_cpu_clock_unbroken(const struct fl_cpu_clock *clock, fl_ti
 
 /*
  * Owner thread: asks the kernel and arms the word again. Returns how many ticks of the interval of length `interval`
- * that ends now were off the processor, 0 to `interval`. The reading is stored in `sync`; the owner makes it the new
- * one with fl_cpu_clock_commit(), inside the version that its readers check (thread.h).
+ * that ended at `event` (trace time, a moment ago) were off the processor, 0 to `interval`. The reading is stored in
+ * `sync`; the owner makes it the new one with fl_cpu_clock_commit(), inside the version that its readers check
+ * (thread.h).
  */
-fl_ticks fl_cpu_clock_off(struct fl_cpu_clock *clock, fl_ticks interval, fl_ticks paused, struct fl_cpu_sync *sync);
+fl_ticks fl_cpu_clock_off(struct fl_cpu_clock *clock, fl_ticks event, fl_ticks interval, fl_ticks paused,
+                          struct fl_cpu_sync *sync);
 
 /* Likewise, any thread for the one with system id `tid` (other.h). */
 fl_ticks fl_cpu_clock_off_other(struct fl_cpu_clock *clock, int tid, fl_ticks interval, fl_ticks paused,
@@ -88,6 +92,7 @@ static inline void fl_cpu_clock_commit(struct fl_cpu_clock *clock, const struct 
 {
     atomic_store_explicit(&clock->sync_ticks, sync->ticks, memory_order_release);
     atomic_store_explicit(&clock->sync_cpu, sync->cpu, memory_order_release);
+    atomic_store_explicit(&clock->carry, sync->carry, memory_order_release);
 }
 
 /* Any thread: the CPU time of the thread with system id `tid` of this process in ns, or 0 when it is gone. */

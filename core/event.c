@@ -23,7 +23,7 @@ static struct settled settle(struct fl_thread *thread, fl_ticks now, enum ask as
         fl_ticks paused = atomic_load_explicit(&thread->session->paused, memory_order_relaxed);
         int tid = (int)atomic_load_explicit(&thread->tid, memory_order_relaxed);
         s.off = ask == ASK_FOR_OTHER ? fl_cpu_clock_off_other(&thread->cpu, tid, s.interval, paused, &s.sync)
-                                     : fl_cpu_clock_off(&thread->cpu, s.interval, paused, &s.sync);
+                                     : fl_cpu_clock_off(&thread->cpu, since + s.interval, s.interval, paused, &s.sync);
     }
     if (s.interval > thread->longest_interval) {
         thread->longest_interval = s.interval;

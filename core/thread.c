@@ -20,6 +20,7 @@ static void read_position(const struct fl_thread *thread, const struct fl_node *
     view->sync_ticks = atomic_load_explicit(&thread->cpu.sync_ticks, memory_order_acquire);
     view->sync_cpu = atomic_load_explicit(&thread->cpu.sync_cpu, memory_order_acquire) +
                      atomic_load_explicit(&thread->excluded_cpu, memory_order_acquire);
+    view->carry = atomic_load_explicit(&thread->cpu.carry, memory_order_acquire);
     view->id = atomic_load_explicit(&thread->id, memory_order_acquire);
     view->tid = atomic_load_explicit(&thread->tid, memory_order_acquire);
     view->name = atomic_load_explicit(&thread->name, memory_order_acquire);
@@ -58,9 +59,10 @@ struct fl_open fl_thread_open(const struct fl_thread *thread, const struct fl_th
     bool stopped = atomic_load_explicit(&thread->session->state, memory_order_acquire) != FL_SESSION_RUNNING;
     uint64_t cpu_now =
         stopped ? atomic_load_explicit(&thread->stop_cpu, memory_order_acquire) : fl_cpu_clock_remote((int)view->tid);
-    /* Since the last reading of the kernel's clock up to the last event the thread was on the processor, but for what
-     * was settled; that reading may also be a little younger than the event. */
-    int64_t after_sync = (int64_t)(view->since - view->sync_ticks);
+    /* How much of the time up to the last event is counted as cpu, on the kernel's clock. Since the last reading of
+     * that all of it, and what was off up to then but is not settled yet. The reading may be younger than the event: by
+     * milliseconds, where the thread was preempted between the two, which is then what is not settled. */
+    int64_t after_sync = (int64_t)(view->since - view->sync_ticks) + view->carry;
     int64_t cpu_at_since =
         (int64_t)view->sync_cpu + (after_sync >= 0 ? (int64_t)fl_ticks_to_ns((fl_ticks)after_sync)
                                                    : -(int64_t)fl_ticks_to_ns((fl_ticks)-after_sync));

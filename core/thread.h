@@ -108,6 +108,7 @@ struct fl_thread_view {
     fl_ticks slice_blocked, slice_idle; /* of this slice, up to `since` */
     fl_ticks sync_ticks;
     uint64_t sync_cpu; /* ns; with the CPU time while stopped added */
+    int64_t carry;     /* ticks; cpu_clock.h */
     bool in_poll;      /* the current task is the hub, in its poll */
 };
 

@@ -70,6 +70,14 @@ static bool in_poll(const struct naive_task *task)
     return task->hub && task->depth == 2;
 }
 
+/* How much of this interval, which ends now, is told as off the processor: all that ever was, less what is told
+ * already, and no more than there is room for. cpu: of the thread now, without its time while stopped. */
+static uint64_t owed(const struct naive *naive, const struct naive_thread *thread, uint64_t cpu, uint64_t interval)
+{
+    int64_t off = (int64_t)(naive->now - thread->begin) - (int64_t)(cpu - thread->cpu_begin) - thread->off_told;
+    return off < 0 ? 0 : (uint64_t)off < interval ? (uint64_t)off : interval;
+}
+
 /* The time since the last event goes to the current node. */
 static void settle(struct naive *naive, struct naive_thread *thread, bool ask)
 {
@@ -77,13 +85,7 @@ static void settle(struct naive *naive, struct naive_thread *thread, bool ask)
     uint64_t interval = naive->now - thread->since;
     uint64_t gone = 0;
     if (ask || interval >= thread->limit) {
-        thread->asked_wall = naive->now;
-        thread->asked_cpu = thread->cpu - thread->cpu_excluded;
-        /* All that was ever off the processor, less what is told already; no more than this interval has room for. */
-        int64_t owed = (int64_t)(naive->now - thread->begin) - (int64_t)(thread->asked_cpu - thread->cpu_begin);
-        owed -= thread->off_told;
-        if (owed > 0)
-            gone = (uint64_t)owed < interval ? (uint64_t)owed : interval;
+        gone = owed(naive, thread, thread->cpu - thread->cpu_excluded, interval);
         thread->off_told += (int64_t)gone;
     }
     node->own += interval;
@@ -259,10 +261,9 @@ struct naive_thread *naive_attach(struct naive *naive, uint32_t tid, uint64_t cp
     thread->begin = thread->since = naive->now;
     thread->end = 0;
     thread->limit = limit;
-    thread->cpu = thread->cpu_begin = thread->asked_cpu = thread->cpu_at_stop = cpu;
+    thread->cpu = thread->cpu_begin = thread->cpu_at_stop = cpu;
     thread->cpu_excluded = 0;
     thread->off_told = 0;
-    thread->asked_wall = naive->now;
     thread->blocked = thread->idle = 0;
     begin_slice(naive, thread, naive_create(naive, thread));
     return thread;
@@ -378,11 +379,9 @@ struct naive_open naive_open_of(const struct naive *naive, const struct naive_th
 {
     uint64_t interval = naive->now - thread->since;
     uint64_t cpu_now = (naive->running ? thread->cpu : thread->cpu_at_stop) - thread->cpu_excluded;
-    /* From the last reading up to the last event it was on the processor. */
-    int64_t used = (int64_t)(cpu_now - thread->asked_cpu) - (int64_t)(thread->since - thread->asked_wall);
-    struct naive_open open = {.cpu = used < 0 ? 0 : (uint64_t)used};
-    if (open.cpu > interval)
-        open.cpu = interval;
-    *(in_poll(thread->current) ? &open.idle : &open.blocked) = interval - open.cpu;
+    /* What would be told if this were an event. */
+    uint64_t gone = owed(naive, thread, cpu_now, interval);
+    struct naive_open open = {.cpu = interval - gone};
+    *(in_poll(thread->current) ? &open.idle : &open.blocked) = gone;
     return open;
 }

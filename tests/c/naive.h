@@ -63,9 +63,7 @@ struct naive_thread {
     /* CPU. `cpu` is the clock; what was off the processor since the beginning is wall - cpu, the stops left out. */
     uint64_t limit; /* intervals shorter than this do not ask */
     uint64_t cpu, cpu_begin, cpu_at_stop, cpu_excluded;
-    int64_t off_told;    /* how much of it is in some node */
-    uint64_t asked_wall; /* at the last reading */
-    uint64_t asked_cpu;  /* without the stops */
+    int64_t off_told; /* how much of it is in some node */
 
     uint64_t blocked, idle;
     uint64_t slice, slice_blocked, slice_idle;

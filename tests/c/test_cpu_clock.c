@@ -175,36 +175,37 @@ static int the_word(void)
     /* Not preempted in this short stretch in most of the tries. */
     int kept = 0;
     for (int i = 0; i < 10; i++) {
-        fl_cpu_clock_off(&clock, 0, 0, &sync);
+        fl_cpu_clock_off(&clock, fl_ticks_now(), 0, 0, &sync);
         fl_cpu_clock_commit(&clock, &sync);
         kept += fl_cpu_clock_unbroken(&clock, 100);
     }
     HOLDS(kept >= 5);
     HOLDS(!fl_cpu_clock_unbroken(&clock, clock.limit));
     /* A sleep shows, and is told once. */
-    fl_cpu_clock_off(&clock, 0, 0, &sync);
+    fl_cpu_clock_off(&clock, fl_ticks_now(), 0, 0, &sync);
     fl_cpu_clock_commit(&clock, &sync);
     fl_ticks before = fl_ticks_now();
     nanosleep(&(struct timespec){.tv_nsec = 20 * MS}, NULL);
     HOLDS(!fl_cpu_clock_unbroken(&clock, 1));
     fl_ticks interval = fl_ticks_now() - before;
-    uint64_t off = fl_ticks_to_ns(fl_cpu_clock_off(&clock, interval, 0, &sync));
+    uint64_t off = fl_ticks_to_ns(fl_cpu_clock_off(&clock, fl_ticks_now(), interval, 0, &sync));
     fl_cpu_clock_commit(&clock, &sync);
     HOLDS(off >= 19 * MS && off <= fl_ticks_to_ns(interval));
-    HOLDS(fl_ticks_to_ns(fl_cpu_clock_off(&clock, interval, 0, &sync)) < 5 * MS);
+    HOLDS(fl_ticks_to_ns(fl_cpu_clock_off(&clock, fl_ticks_now(), interval, 0, &sync)) < 5 * MS);
     /* Away after the event's time was taken: of the interval that begins then, which must not look unbroken. */
+    fl_ticks event = fl_ticks_now();
     nanosleep(&(struct timespec){.tv_nsec = 20 * MS}, NULL);
-    HOLDS(fl_cpu_clock_off(&clock, 10, 0, &sync) == 10);
+    HOLDS(fl_ticks_to_ns(fl_cpu_clock_off(&clock, event, fl_ns_to_ticks(40 * MS), 0, &sync)) < 5 * MS);
     fl_cpu_clock_commit(&clock, &sync);
     HOLDS(!fl_cpu_clock_unbroken(&clock, 1));
-    off = fl_ticks_to_ns(fl_cpu_clock_off(&clock, fl_ns_to_ticks(40 * MS), 0, &sync));
+    off = fl_ticks_to_ns(fl_cpu_clock_off(&clock, fl_ticks_now(), fl_ns_to_ticks(40 * MS), 0, &sync));
     fl_cpu_clock_commit(&clock, &sync);
     HOLDS(off >= 19 * MS);
     /* A word that somebody else has taken means nothing but: ask. */
     atomic_store(word, 0);
     HOLDS(!fl_cpu_clock_unbroken(&clock, 1));
     /* Nothing of ours stays behind. */
-    fl_cpu_clock_off(&clock, 0, 0, &sync);
+    fl_cpu_clock_off(&clock, fl_ticks_now(), 0, 0, &sync);
     fl_cpu_clock_detach(&clock);
     HOLDS(atomic_load(word) == 0);
     HOLDS(clock.word == &clock.mine);

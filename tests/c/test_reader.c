@@ -185,7 +185,7 @@ static void test_a_look_has_an_end(void **state)
     look();
     fl_fake_meanwhile = NULL;
     assert_int_equal(lates, 4);
-    fl_fake_ticks += 400;
+    fl_fake_ticks += 40000;
     look();
     uint64_t again = script.shadow->taken_again;
     look();
@@ -223,6 +223,26 @@ static void test_a_node_that_is_left_without_time(void **state)
     fl_fake_ticks += 30, fl_fake_cpu += 30;
     assert_node(node("main", "main/a"), 1, 0);
     assert_node(node("main", "main"), 1, .cpu = 30);
+}
+
+/* GIVEN a thread that loses its processor after an event's time was taken and before the kernel's clock is read there,
+ * THEN that was blocked, in the interval that the event began; a reader says so at once, and later events too. */
+static void test_preempted_within_an_event(void **state)
+{
+    (void)state;
+    script_begin(NULL);
+    call("main"), busy(10);
+    fl_ticks now = fl_now(script.thread);
+    fl_fake_ticks += 40000;
+    fl_enter(script.thread, function("a"), true, now);
+    assert_node(node("main", "main"), 1, .cpu = 10);
+    assert_node(node("main", "main/a"), 1, .blocked = 40000);
+    busy(30);
+    assert_node(node("main", "main/a"), 1, .cpu = 30, .blocked = 40000);
+    ret("a");
+    assert_node(node("main", "main/a"), 1, .cpu = 30, .blocked = 40000);
+    busy(5);
+    assert_node(node("main", "main"), 1, .cpu = 15);
 }
 
 static void end_the_other(void)
@@ -364,6 +384,7 @@ int main(void)
         TEST(test_a_look_has_an_end),
         TEST(test_a_long_slice_that_comes_late),
         TEST(test_a_node_that_is_left_without_time),
+        TEST(test_preempted_within_an_event),
         TEST(test_an_end_at_any_step),
         TEST(test_a_thread_that_ends_at_any_step),
         TEST(test_a_thread_that_comes_at_any_step),

@@ -151,7 +151,8 @@ def test_a_function_at_many_depths(write: Write, tmp_path: Path) -> None:
         write,
         tmp_path,
         """
-        import flamelet, json, sys, time
+        import flamelet, gc, json, sys, time
+        gc.disable()  # a collection would be below one of them
         sys.setrecursionlimit(100_000)
         def down(n): return 1 + down(n - 1) if n else bottom()
         def bottom():
