@@ -373,20 +373,27 @@ static struct fl_thread *attach(struct fl_session *session, uint32_t tid, uint32
         while (thread->ended_first)
             forget_oldest(thread); /* they must not seem to be tasks of the new thread */
     fl_ticks now = fl_session_now(session);
+    bool running = atomic_load(&session->state) == FL_SESSION_RUNNING;
+    fl_ticks paused = running ? atomic_load(&session->paused) : fl_ticks_now() - now;
+    if (thread) {
+        /* The thread begins with this reading: were it earlier, what was off the processor until then would be lost. */
+        if (other)
+            fl_cpu_clock_attach_other(&thread->cpu, (int)tid, paused);
+        else
+            fl_cpu_clock_attach(&thread->cpu, paused);
+        if (running)
+            now = atomic_load(&thread->cpu.sync_ticks);
+    }
     struct fl_task *task = thread ? fl_task_create(thread, now, NULL) : NULL;
     if (!task) {
+        if (thread && !other)
+            fl_cpu_clock_detach(&thread->cpu);
         if (is_new && thread)
             destroy(thread);
         atomic_fetch_add(&session->lost_threads, 1);
         pthread_mutex_unlock(&session->lock);
         return NULL;
     }
-    bool running = atomic_load(&session->state) == FL_SESSION_RUNNING;
-    fl_ticks paused = running ? atomic_load(&session->paused) : fl_ticks_now() - now;
-    if (other)
-        fl_cpu_clock_attach_other(&thread->cpu, (int)tid, paused);
-    else
-        fl_cpu_clock_attach(&thread->cpu, paused);
     fl__write_begin(&thread->version);
     begin(thread, tid, name, now);
     atomic_store_explicit(&thread->task, task, memory_order_release);
