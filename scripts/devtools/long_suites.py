@@ -1,5 +1,4 @@
-"""What takes too long for every run: fuzzing, generated programs, the Python tests on an extension with sanitizers, the
-benchmarks' own."""
+"""What takes too long for every run: fuzzing, the Python tests on an extension with sanitizers, the benchmarks' own."""
 
 import subprocess
 from functools import partial
@@ -12,7 +11,6 @@ from devtools.transcript import Transcript
 from devtools.venvs import Venv
 
 _FUZZ_SECONDS = 30  # for each target
-_PROGRAMS = 3000  # generated ones for each Python, some 30 s
 # Those that run programs under the extension; the others would find nothing more with it.
 _ON_EXTENSION = ("test_truth.py", "test_waits.py", "test_api.py", "test_run_command.py", "test_live.py")
 
@@ -20,7 +18,6 @@ _ON_EXTENSION = ("test_truth.py", "test_waits.py", "test_api.py", "test_run_comm
 def suites(machine: Machine) -> list[Suite]:
     return [
         Suite("long", "long-fuzz", partial(_fuzz, machine)),
-        Suite("long", "long-generated", partial(_run_generated, machine)),
         Suite("long", "long-asan", partial(_run_sanitized, machine)),
         Suite("long", "long-bench", partial(_run_benchmarks, machine)),
     ]
@@ -42,17 +39,6 @@ def _fuzz(machine: Machine, transcript: Transcript) -> Result:
         corpus.mkdir(parents=True, exist_ok=True)
         options = ["-dict=tests/fuzz/json.dict", f"-max_total_time={_FUZZ_SECONDS}", f"-artifact_prefix={folder}/"]
         failed = transcript.run([folder / target, *options, corpus]) != 0
-        result += Result(passed=int(not failed), failed=int(failed))
-    return result
-
-
-def _run_generated(machine: Machine, transcript: Transcript) -> Result:
-    """A fixed range of seeds: a run fails for what was changed, not for its luck."""
-    result = Result()
-    for python in machine.pythons.values():
-        venv = machine.flamelet(python, transcript)
-        options = ["--first", "1", "--count", str(_PROGRAMS)]
-        failed = transcript.run([venv.python, "tests/generated/run.py", *options]) != 0
         result += Result(passed=int(not failed), failed=int(failed))
     return result
 

@@ -23,8 +23,7 @@ _FULL_VERSION = "import platform; print('this is', platform.python_version())"
 
 
 def suites(machine: Machine) -> list[Suite]:
-    debian = Chroot(_FOLDER / "debian", _SUITE, [*_TOOLS, *_LIBRARIES, *_PYTHONS])
-    return [Suite("next", name_of(version), partial(_run, machine, debian, version)) for version in VERSIONS]
+    return [Suite("next", name_of(version), partial(_run, machine, version)) for version in VERSIONS]
 
 
 def name_of(version: str) -> str:
@@ -32,16 +31,22 @@ def name_of(version: str) -> str:
     return f"py-next-{version}"
 
 
-def _run(machine: Machine, debian: Chroot, version: str, transcript: Transcript) -> Result:
-    machine.page(transcript)  # there is no Node in there
-    with machine.lock("next"):
-        debian.ensure(transcript)
+def _run(machine: Machine, version: str, transcript: Transcript) -> Result:
+    return run_pytest(flamelet(machine, version, transcript), name_of(version), TESTS, transcript)
+
+
+def flamelet(machine: Machine, version: str, transcript: Transcript) -> Venv:
+    """The venv of this version, "3.14" for instance, with the tests' tools and flamelet in it."""
+    debian = Chroot(_FOLDER / "debian", _SUITE, [*_TOOLS, *_LIBRARIES, *_PYTHONS])
     major, minor = map(int, version.split("."))
     python = Python(Path(f"/usr/bin/python{version}"), (major, minor, 0), lacks="")
     # Not in the folder of the Debian: what is built stays when that is made anew.
     venv = Venv(f".cache/next/{version}", python, [ROOT / "requirements-test.txt"], within=debian.command)
-    venv.ensure(transcript)
+    machine.page(transcript)  # there is no Node in there
+    with machine.lock("next"):
+        debian.ensure(transcript)
+        venv.ensure(transcript)
     if transcript.run(venv.command([venv.python, "-c", _FULL_VERSION])) != 0:
         raise CommandFailed(f"{venv.python} does not run in {debian.folder}; remove {_FOLDER} to make both anew")
     machine.install(venv, transcript, "cmake.define.FLAMELET_WERROR=ON", node=[])
-    return run_pytest(venv, name_of(version), TESTS, transcript)
+    return venv

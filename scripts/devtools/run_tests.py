@@ -10,7 +10,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
-from devtools import c_suites, e2e_suites, lint_suites, long_suites, next_suites, python_suites, traps, web_suites
+from devtools import (
+    c_suites,
+    e2e_suites,
+    generated_suites,
+    lint_suites,
+    long_suites,
+    next_suites,
+    python_suites,
+    traps,
+    web_suites,
+)
 from devtools.checkout import LOGS, RESULTS, ROOT
 from devtools.locking import one_at_a_time
 from devtools.pythons import Python, find_pythons, supported_versions
@@ -28,6 +38,7 @@ _PARTS = {
 # Parts that `all` leaves out.
 _MORE_PARTS = {
     "long": "fuzzing, pytest under sanitizers, the benchmarks' tests",
+    "generated": "programs made from seeds, against what an oracle says of them",
     "next": "the Python package on Debian's newest interpreters, in a chroot: needs root",
 }
 
@@ -40,7 +51,7 @@ class _Outcome:
 
     def line(self) -> str:
         verdict = "FAILED" if self.result.failed else "ok"
-        return f"{self.suite:12}{verdict:8}{self.result.counts():40}{self.seconds:7.1f} s"
+        return f"{self.suite:16}{verdict:8}{self.result.counts():40}{self.seconds:7.1f} s"
 
 
 def main() -> int:
@@ -85,9 +96,9 @@ def _parse() -> argparse.Namespace:
         description="Set up and run the tests. All output is in build/logs.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="parts:\n"
-        + "\n".join(f"  {part:6}{text}" for part, text in _PARTS.items())
+        + "\n".join(f"  {part:11}{text}" for part, text in _PARTS.items())
         + "\nwhat `all` leaves out:\n"
-        + "\n".join(f"  {part:6}{text}" for part, text in _MORE_PARTS.items()),
+        + "\n".join(f"  {part:11}{text}" for part, text in _MORE_PARTS.items()),
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help='parts, or suites such as "c-asan"; default: all')
     parser.add_argument("-v", "--verbose", action="store_true", help="show all output while the suites run")
@@ -103,6 +114,7 @@ def _suites(machine: Machine) -> list[Suite]:
         *e2e_suites.suites(machine),
         *lint_suites.suites(machine),
         *long_suites.suites(machine),
+        *generated_suites.suites(machine),
         *next_suites.suites(machine),
     ]
 

@@ -1,0 +1,35 @@
+"""Generated programs against their oracle, on each Python that is here and on those of `next`."""
+
+from functools import partial
+from pathlib import Path
+
+from devtools import next_suites
+from devtools.pythons import Python
+from devtools.results import Result
+from devtools.suites import Machine, Suite
+from devtools.transcript import Transcript
+from devtools.venvs import Venv
+
+# A new range of seeds at each run; what fails can be run again by its seed. Some 20 s.
+_PROGRAMS = 2000
+_NEXT = ("3.14", "3.15")
+
+
+def suites(machine: Machine) -> list[Suite]:
+    pythons = machine.pythons.values()
+    here = [Suite("generated", f"gen-{python.minor}", partial(_run, machine, python)) for python in pythons]
+    return [*here, *(Suite("next", f"gen-next-{version}", partial(_run_next, machine, version)) for version in _NEXT)]
+
+
+def _run(machine: Machine, python: Python, transcript: Transcript) -> Result:
+    return _run_programs(machine.flamelet(python, transcript), transcript)
+
+
+def _run_next(machine: Machine, version: str, transcript: Transcript) -> Result:
+    return _run_programs(next_suites.flamelet(machine, version, transcript), transcript)
+
+
+def _run_programs(venv: Venv, transcript: Transcript) -> Result:
+    command: list[str | Path] = [venv.python, "tests/generated/run.py", "--count", str(_PROGRAMS)]
+    failed = transcript.run(venv.command(command)) != 0
+    return Result(passed=int(not failed), failed=int(failed))
