@@ -49,6 +49,17 @@ void fl_hooks_put_back(void)
 }
 
 /*
+ * A thread must have ours before its first call. It is made inside a C function (start_new_thread()), whose return is
+ * told before the new thread can have the GIL; one that C code made shows at the next call of any thread.
+ */
+static inline void look_for_new_threads(void)
+{
+    PyThreadState *head = PyInterpreterState_ThreadHead(PyInterpreterState_Main());
+    if (__builtin_expect(head != newest.state || head->id != newest.id, 0))
+        hook_threads();
+}
+
+/*
  * A generator that goes on is announced as a call too. It is one only when the instruction is the RESUME at the
  * function's start, whose argument is 0; after a yield it is 1 to 3, and a throw arrives at the yield itself.
  */
@@ -59,9 +70,7 @@ static void enter(const _PyInterpreterFrame *frame)
         fl_hook_enter(frame->f_code, _Py_OPARG(at) == 0);
     else
         fl_hook_throw(frame->f_code);
-    PyThreadState *head = PyInterpreterState_ThreadHead(PyInterpreterState_Main());
-    if (__builtin_expect(head != newest.state || head->id != newest.id, 0))
-        hook_threads();
+    look_for_new_threads();
 }
 
 /* `value`: NULL when an exception leaves the frame, also one that was thrown in at a yield. */
@@ -96,6 +105,7 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
     case PyTrace_C_EXCEPTION:
         if (fl_engine.builtins)
             fl_hook_c_leave(frame->f_frame->f_code);
+        look_for_new_threads();
         break;
     default:
         break;

@@ -24,7 +24,7 @@
 #include "recorder.h"
 
 static struct live_core core;
-static char folder[] = "/tmp/flamelet-test-recorder-XXXXXX";
+static char folder[] = P_tmpdir "/flamelet-test-recorder-XXXXXX";
 static char path[128], temporary[128];
 
 static int make_folder(void **state)

@@ -108,6 +108,7 @@ class World:
     current: Greenlet
     greenlets: list[Greenlet | None] = field(default_factory=lambda: [None] * SLOTS)
     parents: list[Greenlet] = field(default_factory=list)
+    held: list[Greenlet] = field(default_factory=list)  # by who is parked in its switch() or throw()
     n: list[Generated | None] = field(default_factory=lambda: [None] * SLOTS)
     c: list[Generated | None] = field(default_factory=lambda: [None] * SLOTS)
     all: list[Greenlet] = field(default_factory=list)
@@ -524,7 +525,7 @@ class Oracle:
 
     def _jump_step(self, step: Step, function: Function, own: Generated | None, slot: int) -> Walk:
         if one := self._world.greenlets[slot]:
-            yield Switch(one)
+            yield from self._park(Switch(one))
 
     def _up_step(self, step: Step, function: Function, own: Generated | None) -> Walk:
         if parent := self._world.current.parent:
@@ -532,7 +533,28 @@ class Oracle:
 
     def _kick_step(self, step: Step, function: Function, own: Generated | None, slot: int, error: int) -> Walk:
         if one := self._world.greenlets[slot]:
-            yield Switch(one, Raised(error))
+            yield from self._park(Switch(one, Raised(error)))
+
+    def _park(self, switch: Switch) -> Walk:
+        """Whoever calls its switch() holds it until that returns."""
+        held = self._world.held
+        held.append(switch.target)
+        try:
+            yield switch
+        except Raised:
+            held.remove(switch.target)
+            yield from self._give_up(switch.target)
+            raise
+        held.remove(switch.target)
+        yield from self._give_up(switch.target)
+
+    def _give_up(self, one: Greenlet) -> Walk:
+        """One reference less. Whoever drops the last one throws GreenletExit into it."""
+        world = self._world
+        known = (one in there for there in (world.greenlets, world.parents, world.held))
+        if one.started and not one.dead and one is not world.current and not any(known):
+            one.parent = world.current
+            yield Switch(one, Raised(EXIT))
 
     def _reparent_step(self, step: Step, function: Function, own: Generated | None, slot: int, parent: int) -> Walk:
         one = self._world.greenlets[slot]
@@ -548,10 +570,8 @@ class Oracle:
         if one is world.current:
             return
         world.greenlets[slot] = None
-        if one and one.started and not one.dead and one not in world.parents:
-            # GreenletExit, thrown by whoever drops the last reference.
-            one.parent = world.current
-            yield Switch(one, Raised(EXIT))
+        if one:
+            yield from self._give_up(one)
 
     def _labelled_step(self, step: Step, function: Function, own: Generated | None, name: int) -> Walk:
         before = self._set_label(name)

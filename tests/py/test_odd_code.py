@@ -292,3 +292,26 @@ def test_more_names_than_there_is_room_for(write: Write, tmp_path: Path) -> None
     # AND what found no room is counted
     assert lost["strings"] > 300_000
     assert lost["events"] > 300_000
+
+
+def test_threads_of_one_call(write: Write, tmp_path: Path) -> None:
+    # GIVEN threads that are over at once, and one that makes them and calls nothing until they are
+    answer, snapshot = profiled(
+        write,
+        tmp_path,
+        """
+        import _thread, flamelet, json, sys
+        ended = []
+        def once(): ended.append(1)
+        sys.setswitchinterval(1e-5)
+        flamelet.start()
+        for n in range(100):
+            _thread.start_new_thread(once, ())
+            while not ended[n:]: pass
+        flamelet.stop()
+        print(json.dumps("done"))
+        """,
+    )
+    # THEN none of their calls is missing
+    assert answer == "done"
+    assert {row.name: row.calls for row in snapshot.functions}["once"] == 100
