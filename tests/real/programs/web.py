@@ -1,0 +1,70 @@
+"""A Flask application, for gunicorn's gevent workers. Its routes measure themselves."""
+
+import gevent
+from flask import Flask
+from gevent.monkey import get_original
+
+from meter import Meter, burn
+
+app = Flask(__name__)
+nap = get_original("time", "sleep")  # holds the hub
+
+
+@app.get("/burns/<int:n>")
+def burns(n):
+    meter = Meter()
+    burn(0.02)
+    return meter.end("burns", f"burns {n * n}\n")
+
+
+@app.get("/blocks/<int:n>")
+def blocks(n):
+    meter = Meter()
+    nap(0.015)
+    return meter.end("blocks", f"blocks {n * n}\n")
+
+
+@app.get("/waits/<int:n>")
+def waits(n):
+    meter = Meter()
+    meter.out()
+    gevent.sleep(0.03)
+    meter.returned()
+    return meter.end("waits", f"waits {n * n}\n")
+
+
+@app.get("/mixes/<int:n>")
+def mixes(n):
+    meter = Meter()
+    for turn in range(2):
+        burn(0.01)
+        nap(0.005 * (turn + 1))
+        meter.out()
+        gevent.sleep(0.01)
+        meter.returned()
+    return meter.end("mixes", f"mixes {n * n}\n")
+
+
+@app.get("/streams/<int:n>")
+def streams(n):
+    """An answer in pieces, from a generator that waits between them."""
+
+    def pieces():
+        for turn in range(n):
+            gevent.sleep(0.002)
+            yield f"piece {turn}\n"
+
+    return app.response_class(pieces(), mimetype="text/plain")
+
+
+@app.get("/fails/<int:n>")
+def fails(n):
+    raise LookupError(f"no {n}")
+
+
+@app.get("/slow/<int:n>")
+def slow(n):
+    """In the middle of this one the server is told to end."""
+    app.logger.error("slow begins")
+    gevent.sleep(1)
+    return f"slow {n}\n"
