@@ -30,6 +30,9 @@ requirements() {
             echo command:unshare util-linux
             echo keyring debian-archive-keyring
             ;;
+        real)
+            echo command:redis-server redis-server
+            ;;
         long)
             echo command:clang clang
             echo fuzzer libclang-rt-dev

@@ -80,6 +80,7 @@ def _lint_python(machine: Machine, transcript: Transcript) -> Result:
     checks.run("ruff", "format", "--check")
     checks.run("mypy")
     checks.run("mypy", "scripts/devtools", "tests/scripts", MYPYPATH="scripts")
+    checks.run("mypy", "tests/real", MYPYPATH="tests/real")
     return checks.result
 
 

@@ -18,6 +18,7 @@ from devtools import (
     long_suites,
     next_suites,
     python_suites,
+    real_suites,
     traps,
     web_suites,
 )
@@ -40,6 +41,7 @@ _MORE_PARTS = {
     "long": "fuzzing, pytest under sanitizers, the benchmarks' tests",
     "generated": "programs made from seeds, against what an oracle says of them",
     "next": "the Python package on Debian's newest interpreters, in a chroot: needs root",
+    "real": "gunicorn, Celery with Redis, Flask-SocketIO and SQLAlchemy asyncio, with and without flamelet",
 }
 
 
@@ -116,6 +118,7 @@ def _suites(machine: Machine) -> list[Suite]:
         *long_suites.suites(machine),
         *generated_suites.suites(machine),
         *next_suites.suites(machine),
+        *real_suites.suites(machine),
     ]
 
 

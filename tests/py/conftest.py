@@ -13,10 +13,12 @@ import pytest
 import invariants
 from flamelet.errors import FlameletError
 from flamelet.recording import Recording, read_recording
+from tries import pytest_runtest_teardown
 
 if TYPE_CHECKING:
     from both import Both
 
+__all__ = ["pytest_runtest_teardown"]
 pytest.register_assert_rewrite("both")  # its asserts are told like a test's
 
 
@@ -32,15 +34,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for mark in item.iter_markers("trap"):
             item.user_properties += [("trap", number) for number in mark.args]
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """The report tells of a test that needs more than one try (`flaky`: where neighbours on the machine may disturb
-    what is measured); scripts/test counts those that passed so."""
-    tries = getattr(item, "execution_count", 1)
-    if tries > 1:
-        item.user_properties[:] = [*(kept for kept in item.user_properties if kept[0] != "tries"), ("tries", tries)]
 
 
 @pytest.fixture

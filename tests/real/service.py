@@ -149,8 +149,8 @@ def running(how: str, arguments: Sequence[str], folder: Path, port: int) -> Iter
 
 
 def same_lines(text: str, chance: Mapping[str, str], *, without: str = "") -> Counter[str]:
-    """The lines, in no order (several processes and greenlets write), with what is chance replaced, flamelet's own lines
-    and those that match `without` left out. chance: what to put for what matches."""
+    """The lines, in no order: several processes and greenlets write. What is chance is replaced; flamelet's own lines
+    and those that match `without` are left out. chance: what to put for what matches."""
     lines = [line for line in text.splitlines() if not line.startswith("flamelet: ")]
     if without:
         lines = [line for line in lines if not re.search(without, line)]

@@ -56,7 +56,8 @@ def is_open(port: int) -> bool:
 
 
 def serve(how: str, folder: Path, number: signal.Signals) -> Served:
-    """Run the service, ask it for everything on several connections, and end it by a signal with a request under way."""
+    """Run the service, ask it for everything on several connections, and end it by a signal with a request
+    under way."""
     port = free_port()
     with running(how, ["orders.py"], folder, port) as service, ThreadPoolExecutor(4) as pool:
         service.wait_for(lambda: is_open(port))

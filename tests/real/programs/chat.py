@@ -1,4 +1,7 @@
-"""A Flask-SocketIO server on gevent. Its events measure themselves; SIGTERM ends it in good order, SIGINT as Python does."""
+"""A Flask-SocketIO server on gevent. Its events measure themselves; SIGTERM ends it in good order, SIGINT as Python
+does."""
+
+# ruff: noqa: E402 (gevent patches before anything else is imported)
 
 import os
 import signal

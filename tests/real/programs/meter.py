@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 from time import monotonic, thread_time
 
 # Seconds by the name of a piece, summed over all its calls.
@@ -48,7 +47,7 @@ class Meter:
 
     def end(self, name, answer=None):
         """The answer, for who wants to return it."""
-        sums = truth.setdefault(name, dict(calls=0, cpu=0.0, blocked=0.0, waited=0.0, delay=0.0))
+        sums = truth.setdefault(name, {"calls": 0, "cpu": 0.0, "blocked": 0.0, "waited": 0.0, "delay": 0.0})
         sums["calls"] += 1
         sums["delay"] += _delay() - self._delay
         self.out()

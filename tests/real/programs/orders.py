@@ -47,7 +47,7 @@ class Item(Base):
 
 
 class Metered:
-    """`await Metered(name, coroutine)`: measures each of the coroutine's turns, whatever it calls and awaits in them."""
+    """`await Metered(name, coroutine)`: measures each of the coroutine's turns, whatever it calls and awaits there."""
 
     def __init__(self, name, coroutine):
         self._name = name
