@@ -91,6 +91,12 @@ def test_nothing_is_missing(machine: Machine) -> None:
     assert (run.returncode, run.stderr) == (0, "")
 
 
+def test_one_part_alone_needs_redis(machine: Machine) -> None:
+    # GIVEN a machine without apt-get and Redis WHEN the real programs are to run THEN it is named, and only then
+    assert "redis-server" in machine.run("install_packages build real").stderr.split()
+    assert "redis-server" not in machine.run("install_packages build c web lint long next").stderr.split()
+
+
 def test_what_two_parts_need_is_named_once(machine: Machine) -> None:
     # GIVEN parts that need the same WHEN it is missing THEN it is named once
     run = machine.run("install_packages web e2e")
