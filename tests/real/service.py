@@ -121,7 +121,10 @@ class Service:
             code = self._process.wait(LIMIT)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"it does not end:\n{self.out}\n{self.err}") from None
-        assert not self._group_lives(), "it left processes behind"
+        end = time.monotonic() + LIMIT
+        while self._group_lives():  # for a moment, until somebody takes notice of a child that it did not wait for
+            assert time.monotonic() < end, "it left processes behind"
+            time.sleep(0.02)
         return Ended(self.out, self.err, code)
 
     def _group_lives(self) -> bool:

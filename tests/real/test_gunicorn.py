@@ -24,7 +24,7 @@ REQUESTS = [
     *("/streams/30", "/fails/7", "/nowhere"),
 ]
 MEASURED = {"burns", "blocks", "waits", "mixes"}
-CHANCE = {r"pid: ?\d+": "pid: PID", r"\[\d+\]": "[PID]", r"\(\d+\)": "(PID)", r"pid:\d+": "pid:PID"}
+CHANCE = {r"(pid|ready): ?\d+": r"\1: PID", r"\[\d+\]": "[PID]", r"\(\d+\)": "(PID)"}
 
 
 class Served(NamedTuple):
@@ -43,9 +43,9 @@ def get(port: int, path: str) -> tuple[int, str]:
         connection.close()
 
 
-def boots(service: Service) -> list[int]:
-    """The process ids of all workers that there ever were."""
-    return [int(number) for number in re.findall(r"Booting worker with pid: (\d+)", service.err)]
+def ready(service: Service) -> list[int]:
+    """The process ids of all workers that ever were ready; before, a signal to end would be lost on them."""
+    return [int(number) for number in re.findall(r"Worker ready: (\d+)", service.err)]
 
 
 def serve(how: str, folder: Path, number: signal.Signals) -> Served:
@@ -53,7 +53,7 @@ def serve(how: str, folder: Path, number: signal.Signals) -> Served:
     way."""
     port = free_port()
     with running(how, ["-m", "gunicorn", "-c", "gunicorn_conf.py", "web:app"], folder, port) as service:
-        service.wait_for(lambda: len(boots(service)) == 2 and "Control socket listening" in service.err)
+        service.wait_for(lambda: len(ready(service)) == 2 and "Control socket listening" in service.err)
         with ThreadPoolExecutor(4) as pool:
             answers = dict(zip(REQUESTS, pool.map(lambda path: get(port, path), REQUESTS), strict=True))
             if number == signal.SIGTERM:
@@ -110,12 +110,12 @@ def test_workers_are_replaced(tmp_path: Path) -> None:
     port = free_port()
     command = ["-m", "gunicorn", "-c", "gunicorn_conf.py", "web:app"]
     with running(LIVE, command, tmp_path / "live", port) as service:
-        service.wait_for(lambda: len(boots(service)) == 2 and "Control socket listening" in service.err)
+        service.wait_for(lambda: len(ready(service)) == 2 and "Control socket listening" in service.err)
         # WHEN it is told to reload, and one of the new workers dies
         os.kill(service.pid, signal.SIGHUP)
-        service.wait_for(lambda: len(boots(service)) == 4 and service.err.count("Worker exiting") == 2)
-        os.kill(boots(service)[-1], signal.SIGKILL)
-        service.wait_for(lambda: len(boots(service)) == 5)
+        service.wait_for(lambda: len(ready(service)) == 4 and service.err.count("Worker exiting") == 2)
+        os.kill(ready(service)[-1], signal.SIGKILL)
+        service.wait_for(lambda: len(ready(service)) == 5)
         # THEN the new ones serve
         assert [get(port, f"/burns/{n}") for n in range(4)] == [(200, f"burns {n * n}\n") for n in range(4)]
         assert service.end(signal.SIGTERM).code == 0

@@ -16,6 +16,7 @@ def post_worker_init(worker):
         import flamelet
 
         flamelet.start()
+    worker.log.info("Worker ready: %s", worker.pid)
 
 
 def worker_exit(server, worker):
