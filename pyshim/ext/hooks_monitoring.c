@@ -25,10 +25,20 @@ static int tool = -1;
 
 #define CODE(args) ((PyCodeObject *)(args)[0])
 
+/* Whether an event is told of a code object. Since 3.13 C code can fire events of its own
+ * (PyMonitoring_FirePyStartEvent and others), in the name of any object: what is no code has no frame either, and is
+ * nothing that we show. */
+#if PY_VERSION_HEX >= 0x030d0000
+#define OF_CODE(args) __builtin_expect(PyCode_Check((args)[0]), 1)
+#else
+#define OF_CODE(args) true
+#endif
+
 static PyObject *on_start(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     (void)self, (void)nargsf, (void)kwnames;
-    fl_hook_enter(CODE(args), true);
+    if (OF_CODE(args))
+        fl_hook_enter(CODE(args), true);
     Py_RETURN_NONE;
 }
 
@@ -36,14 +46,16 @@ static PyObject *on_start(PyObject *self, PyObject *const *args, size_t nargsf, 
 static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     (void)self, (void)nargsf, (void)kwnames;
-    fl_hook_enter(CODE(args), false);
+    if (OF_CODE(args))
+        fl_hook_enter(CODE(args), false);
     Py_RETURN_NONE;
 }
 
 static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     (void)self, (void)nargsf, (void)kwnames;
-    fl_hook_throw(CODE(args));
+    if (OF_CODE(args))
+        fl_hook_throw(CODE(args));
     Py_RETURN_NONE;
 }
 
@@ -51,7 +63,7 @@ static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t nargsf, 
 static PyObject *on_yield(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     (void)self, (void)nargsf, (void)kwnames;
-    struct fl_thread *thread = fl_hook_yield(CODE(args));
+    struct fl_thread *thread = OF_CODE(args) ? fl_hook_yield(CODE(args)) : NULL;
     if (__builtin_expect(thread != NULL, 0))
         fl_hook_yield_other(thread, CODE(args), (int)PyLong_AsLong(args[1]), args[2]);
     Py_RETURN_NONE;
@@ -60,21 +72,24 @@ static PyObject *on_yield(PyObject *self, PyObject *const *args, size_t nargsf, 
 static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     (void)self, (void)nargsf, (void)kwnames;
-    fl_hook_leave(CODE(args));
+    if (OF_CODE(args))
+        fl_hook_leave(CODE(args));
     Py_RETURN_NONE;
 }
 
 static PyObject *on_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     (void)self, (void)nargsf, (void)kwnames;
-    fl_hook_c_call(CODE(args), args[2]);
+    if (OF_CODE(args))
+        fl_hook_c_call(CODE(args), args[2]);
     Py_RETURN_NONE;
 }
 
 static PyObject *on_c_leave(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     (void)self, (void)nargsf, (void)kwnames;
-    fl_hook_c_leave(CODE(args));
+    if (OF_CODE(args))
+        fl_hook_c_leave(CODE(args));
     Py_RETURN_NONE;
 }
 

@@ -61,6 +61,48 @@ def test_lambdas_on_one_line_are_told_apart(write: Write, tmp_path: Path) -> Non
     assert sorted(edges) == [1, 6]
 
 
+def test_events_in_the_name_of_what_is_no_code(write: Write, tmp_path: Path) -> None:
+    # GIVEN an extension that fires monitoring events of its own, as C code can since 3.13, for an object of its own
+    if sys.version_info < (3, 13):
+        pytest.skip("C code cannot fire events before 3.13")
+    pytest.importorskip("_testcapi", reason="this Python has no _testcapi, which fires such events")
+    _, snapshot = profiled(
+        write,
+        tmp_path,
+        """
+        import _testcapi, sys
+        import flamelet
+        def f(): pass
+        def fire(*fired):
+            for name, function, *args in fired:
+                code, event = _testcapi.CodeLike(1), getattr(sys.monitoring.events, name)
+                _testcapi.monitoring_enter_scope(code, event.bit_length() - 1)
+                function(code, 0, *args)
+                _testcapi.monitoring_exit_scope()
+        flamelet.start(builtins=True)
+        fire(
+            ("PY_START", _testcapi.fire_event_py_start), ("PY_RESUME", _testcapi.fire_event_py_resume),
+            ("CALL", _testcapi.fire_event_call, len, 1), ("PY_YIELD", _testcapi.fire_event_py_yield, 1),
+            ("PY_RETURN", _testcapi.fire_event_py_return, 1),
+        )
+        for name in ("py_throw", "py_unwind"):
+            try:
+                fire((name.upper(), getattr(_testcapi, f"fire_event_{name}"), ValueError()))
+            except ValueError:
+                pass
+        f()
+        flamelet.stop()
+        """,
+    )
+    # THEN the program goes on, and its own calls are where they belong
+    names = [row.name for row in snapshot.functions]
+    calls = {(names[edge.caller], names[edge.callee]): edge.calls for edge in snapshot.edges}
+    assert calls["<module>", "f"] == 1
+    assert calls["<module>", "fire"] == 3
+    # AND the events were no calls
+    assert ("fire", "len") not in calls
+
+
 def test_code_of_each_request_is_kept_once(write: Write, tmp_path: Path) -> None:
     # GIVEN a program that makes the same code anew by exec, for each of its requests, and imports a module twice
     answer, snapshot = profiled(
