@@ -17,6 +17,7 @@ from devtools import (
     lint_suites,
     long_suites,
     next_suites,
+    others_suites,
     python_suites,
     real_suites,
     traps,
@@ -40,6 +41,7 @@ _PARTS = {
 _MORE_PARTS = {
     "long": "fuzzing, pytest under sanitizers, the benchmarks' tests",
     "generated": "programs made from seeds, against what an oracle says of them",
+    "others": "the tests of CPython, greenlet and gevent, with flamelet started",
     "next": "the Python package on Debian's newest interpreters, in a chroot: needs root",
     "real": "gunicorn, Celery with Redis, Flask-SocketIO and SQLAlchemy asyncio, with and without flamelet",
 }
@@ -117,6 +119,7 @@ def _suites(machine: Machine) -> list[Suite]:
         *lint_suites.suites(machine),
         *long_suites.suites(machine),
         *generated_suites.suites(machine),
+        *others_suites.suites(machine),
         *next_suites.suites(machine),
         *real_suites.suites(machine),
     ]

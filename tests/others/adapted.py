@@ -6,15 +6,37 @@ Only what these assertions ask is changed, in each setting alike; what the tests
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
+_IDS = (2, 3, 4)  # of sys.monitoring, which test_monitoring takes
+monitoring: Any = getattr(sys, "monitoring", None)  # since 3.12
 
-def test_monitoring() -> None:
+
+@contextmanager
+def ids_taken(suite: str, module: str) -> Iterator[None]:
+    """Around flamelet's start: it leaves alone what the tests want for themselves."""
+    ids = _IDS if monitoring and (suite, module) == ("cpython", "test_monitoring") else ()
+    for tool in ids:
+        monitoring.use_tool_id(tool, "the tests")
+    yield
+    for tool in ids:
+        monitoring.free_tool_id(tool)
+
+
+def adapt(suite: str, module: str) -> None:
+    """Before the tests of a module begin."""
+    if (suite, module) == ("cpython", "test_monitoring"):
+        _test_monitoring()
+
+
+def _test_monitoring() -> None:
     """Asserts before, within and after its tests that no events are left over, whichever tool's, and takes the ids 2, 3
     and 4. flamelet takes 4, or 5 where 4 is taken: so it is taken while it starts, and those assertions do not see 5.
     """
-    from test import test_monitoring as module
+    module = import_module("test.test_monitoring")
 
     base = module.MonitoringTestBase
     for name in ("setUp", "tearDown"):
@@ -23,23 +45,22 @@ def test_monitoring() -> None:
 
     def set_up_and_clean(self: Any) -> None:
         # A test that fails leaves its events on, for which all the others would fail.
-        self.addCleanup(_free, TAKEN["test_monitoring"])
+        self.addCleanup(_free, _IDS)
         set_up(self)
 
     base.setUp = set_up_and_clean
     # Nothing but assertions calls it. It gives the tools of each event as bits.
-    all_events = sys.monitoring._all_events  # type: ignore[attr-defined]
+    all_events = monitoring._all_events
 
     def all_but_flamelets() -> dict[str, int]:
-        ours = sum(1 << tool for tool in range(6) if sys.monitoring.get_tool(tool) == "flamelet")
+        ours = sum(1 << tool for tool in range(6) if monitoring.get_tool(tool) == "flamelet")
         return {event: tools & ~ours for event, tools in all_events().items() if tools & ~ours}
 
-    sys.monitoring._all_events = all_but_flamelets  # type: ignore[attr-defined]
+    monitoring._all_events = all_but_flamelets
 
 
 def _without_flamelets_events(method: Callable[[Any], None]) -> Callable[[Any], None]:
     def changed(self: Any) -> None:
-        monitoring = sys.monitoring
         get_events = monitoring.get_events
         monitoring.get_events = lambda tool: 0 if monitoring.get_tool(tool) == "flamelet" else get_events(tool)
         try:
@@ -52,12 +73,6 @@ def _without_flamelets_events(method: Callable[[Any], None]) -> Callable[[Any], 
 
 def _free(tools: tuple[int, ...]) -> None:
     for tool in tools:
-        if sys.monitoring.get_tool(tool):
-            sys.monitoring.set_events(tool, 0)
-            sys.monitoring.free_tool_id(tool)
-
-
-TAKEN = {"test_monitoring": (2, 3, 4)}
-"""Ids of sys.monitoring that must be free when the tests of a module begin."""
-BEFORE = {"test_monitoring": test_monitoring}
-"""What is done before the tests of a module begin."""
+        if monitoring.get_tool(tool):
+            monitoring.set_events(tool, 0)
+            monitoring.free_tool_id(tool)

@@ -18,12 +18,17 @@ class WrongList(Exception):
 
 @dataclass(frozen=True)
 class Module:
-    """One module of a suite. restart: flamelet is started anew before each test where a thread has one profile function
-    only (up to 3.11): the tests set theirs and take it away, and where nothing switches nothing tells of that."""
+    """One module of a suite.
+
+    restart: flamelet is started anew before each test where a thread has one profile function only (up to 3.11): the
+    tests set theirs and take it away, and where nothing switches nothing tells of that. slow: runs under "builtins"
+    only, which has all the events of the other setting.
+    """
 
     suite: str
     name: str
-    restart: bool
+    restart: bool = False
+    slow: bool = False
 
     def __str__(self) -> str:
         return f"{self.suite} {self.name}"
@@ -70,12 +75,12 @@ def read(folder: Path = HERE) -> Lists:
         for entry in tables[suite].get("left_out", []):
             left_out.update({(suite, name): entry["reason"] for name in entry["modules"]})
         names = tables[suite]["modules"]
-        restart = tables[suite].get("restart", [])
+        restart, slow = tables[suite].get("restart", []), tables[suite].get("slow", [])
         if twice := {name for name in names if names.count(name) > 1 or (suite, name) in left_out}:
             raise WrongList(f"modules.toml names twice, of {suite}: {', '.join(sorted(twice))}")
-        if unknown := set(restart) - set(names):
-            raise WrongList(f"modules.toml restarts what it does not run: {', '.join(sorted(unknown))}")
-        modules += [Module(suite, name, name in restart) for name in names]
+        if unknown := {*restart, *slow} - set(names):
+            raise WrongList(f"modules.toml marks what it does not run: {', '.join(sorted(unknown))}")
+        modules += [Module(suite, name, name in restart, name in slow) for name in names]
     known = [_known(entry) for entry in tomllib.loads((folder / "known.toml").read_text(encoding="utf-8"))["known"]]
     for entry in known:
         if (entry.suite, entry.module) not in {(module.suite, module.name) for module in modules}:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -96,10 +97,8 @@ def _environment(work: Path) -> dict[str, str]:
 
 
 def _end_group(pid: int) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 def _read(file: Path, module: Module, code: int | None, output: str, limit: float) -> Run:

@@ -10,11 +10,14 @@ patch what is not. Whatever differs between the settings beside flamelet itself 
 the same things in the same order in each of them.
 """
 
+import importlib
 import json
 import os
 import runpy
 import sys
+import traceback
 import unittest
+from typing import Any
 
 import adapted
 
@@ -46,7 +49,7 @@ class Watch:
         self._begun += 1
         a_test_begins()
 
-    def seen(self) -> "tuple[int, int]":
+    def seen(self) -> tuple[int, int]:
         """How many tests begun, and of how many flamelet knows."""
         import flamelet
 
@@ -66,8 +69,12 @@ class Outcomes:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         os.set_inheritable(self._file, False)
         self._process = os.getpid()
-        self._times: "dict[str, int]" = {}
-        self.running: "object | None" = None
+        self._times: dict[str, int] = {}
+        self.running: object | None = None
+
+    @property
+    def own(self) -> bool:
+        return os.getpid() == self._process
 
     def name(self, test_id: str) -> str:
         """Unique: doctests of one name, and modules that load a class twice."""
@@ -76,7 +83,7 @@ class Outcomes:
 
     def write(self, **fields: object) -> None:
         # A child that was forked in the middle of a test may well run to the test's end.
-        if os.getpid() == self._process:
+        if self.own:
             _write(self._file, (_dumps(fields) + "\n").encode())
 
 
@@ -85,66 +92,70 @@ _write = os.write
 _dumps = json.dumps
 
 
+def _text(error: Any) -> str:
+    return "".join(traceback.format_exception(error[1]))
+
+
 class Recorder(unittest.TextTestResult):
     """Writes outcomes. Of results in results (a test that runs a suite of its own), only the outermost."""
 
-    outcomes: "Outcomes"
-    watch: "Watch"
+    outcomes: Outcomes
+    watch: Watch
 
-    def startTest(self, test):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201, N802
+    def startTest(self, test: unittest.TestCase) -> None:  # noqa: N802
         if self.outcomes.running is None:
             self.outcomes.running = test
             self._name = self.outcomes.name(test.id())
-            self._outcome, self._trouble = "passed", ""
+            self._outcome = "passed"
+            self._trouble = ""
             self.outcomes.write(begins=self._name)
             self.watch.before_test()
         super().startTest(test)
 
-    def stopTest(self, test):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201, N802
+    def stopTest(self, test: unittest.TestCase) -> None:  # noqa: N802
         super().stopTest(test)
         if self.outcomes.running is test:
             self.outcomes.running = None
             self.outcomes.write(test=self._name, outcome=self._outcome, trouble=self._trouble)
 
-    def _became(self, test, outcome, trouble=""):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    def _became(self, test: unittest.TestCase, outcome: str, trouble: str = "") -> None:
         if self.outcomes.running is None:
             # Not a test: the setup of a class or module. All its tests are missing then.
             self.outcomes.write(test=self.outcomes.name(test.id()), outcome=outcome, trouble=trouble)
         elif self.outcomes.running is test and self._outcome != "failed":
             self._outcome, self._trouble = outcome, trouble
 
-    def addError(self, test, err):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201, N802
+    def addError(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802
         super().addError(test, err)
-        self._became(test, "failed", self._exc_info_to_string(err, test))
+        self._became(test, "failed", _text(err))
 
-    def addFailure(self, test, err):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201, N802
+    def addFailure(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802
         super().addFailure(test, err)
-        self._became(test, "failed", self._exc_info_to_string(err, test))
+        self._became(test, "failed", _text(err))
 
-    def addSubTest(self, test, subtest, err):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201, N802
+    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: Any) -> None:  # noqa: N802
         super().addSubTest(test, subtest, err)
         if err is not None:
-            self._became(test, "failed", f"{subtest}\n{self._exc_info_to_string(err, test)}")
+            self._became(test, "failed", f"{subtest}\n{_text(err)}")
 
-    def addSkip(self, test, reason):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201, N802
+    def addSkip(self, test: unittest.TestCase, reason: str) -> None:  # noqa: N802
         super().addSkip(test, reason)
         self._became(test, "skipped", reason)
 
-    def addExpectedFailure(self, test, err):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201, N802
+    def addExpectedFailure(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802
         super().addExpectedFailure(test, err)
         self._became(test, "expected failure")
 
-    def addUnexpectedSuccess(self, test):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201, N802
+    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:  # noqa: N802
         super().addUnexpectedSuccess(test)
         self._became(test, "failed", "it was expected to fail, and did not")
 
 
 def run_cpython(module: str) -> None:
-    from test import support
+    support = importlib.import_module("test.support")
 
     # Nothing that takes the network, a sound card, minutes, or gigabytes.
-    support.use_resources = []
-    support.verbose = 0
+    support.__dict__.update(use_resources=[], verbose=0)
     unittest.main(module=f"test.{module}", argv=[module], exit=False, verbosity=0)
 
 
@@ -166,22 +177,19 @@ def main() -> None:
     outcomes = Outcomes(path)
     watch = Watch(setting, restart="restart" in rest)
     Recorder.outcomes, Recorder.watch = outcomes, watch
-    unittest.TextTestRunner.resultclass = Recorder
+    unittest.TextTestRunner.resultclass = Recorder  # type: ignore[assignment]
     sys.argv = [module]
-    ids = adapted.TAKEN.get(module, ()) if suite == "cpython" and sys.version_info >= (3, 12) else ()
-    for number in ids:
-        sys.monitoring.use_tool_id(number, "the tests'")
-    watch.start()
-    for number in ids:
-        sys.monitoring.free_tool_id(number)
+    with adapted.ids_taken(suite, module):
+        watch.start()
     code: object = 0
     try:
-        if suite == "cpython" and module in adapted.BEFORE:
-            adapted.BEFORE[module]()
+        adapted.adapt(suite, module)
         RUN[suite](module)
     except SystemExit as error:
         code = error.code
     outcomes.write(ends=code if isinstance(code, int) else int(code is not None))
+    if not outcomes.own:
+        raise SystemExit(code)  # a child that was forked by a test
     if watch.on:
         begun, seen = watch.seen()
         outcomes.write(begun=begun, seen=seen)

@@ -61,10 +61,9 @@ def test_lambdas_on_one_line_are_told_apart(write: Write, tmp_path: Path) -> Non
     assert sorted(edges) == [1, 6]
 
 
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="C code cannot fire events before 3.13")
 def test_events_in_the_name_of_what_is_no_code(write: Write, tmp_path: Path) -> None:
     # GIVEN an extension that fires monitoring events of its own, as C code can since 3.13, for an object of its own
-    if sys.version_info < (3, 13):
-        pytest.skip("C code cannot fire events before 3.13")
     pytest.importorskip("_testcapi", reason="this Python has no _testcapi, which fires such events")
     _, snapshot = profiled(
         write,

@@ -1,4 +1,4 @@
-"""Others' tests under flamelet: `python tests/others/run.py [SUITE or MODULE ...]`. See README.md."""
+"""Others' tests under flamelet: `python tests/others/run_others.py [SUITE or MODULE ...]`. See README.md."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+import junit  # noqa: E402
 import lists  # noqa: E402
-import report  # noqa: E402
-from compare import Case, Verdict, compare  # noqa: E402
+from differences import Case, Verdict, compare  # noqa: E402
 from lists import SETTINGS, SUITES, Known, Module  # noqa: E402
 from outcomes import END, Run, run_module  # noqa: E402
 
@@ -39,20 +40,19 @@ class Done:
 
 def main() -> int:
     options = _parse()
-    known = lists.read()
-    modules = [module for module in known.modules if not options.names or _named(module, options.names)]
+    listed = lists.read()
+    modules = [module for module in listed.modules if not options.names or _named(module, options.names)]
     if not modules:
         print(f"no module {' or '.join(options.names)} in modules.toml", file=sys.stderr)
         return 2
     began = time.monotonic()
     with ThreadPoolExecutor(options.jobs) as pool:
-        done = [
-            one for many in pool.map(lambda module: _run(module, options.settings, known.known), modules) for one in many
-        ]
-    unlisted = [] if options.names else _unlisted(known)
+        run = partial(_run, settings=options.settings, known=listed.known)
+        done = [one for many in pool.map(run, modules) for one in many]
+    unlisted = [] if options.names else _unlisted(listed)
     _print(done, unlisted, time.monotonic() - began)
     if options.report:
-        report.write(options.report, done, unlisted)
+        junit.write(options.report, done, unlisted)
     return 1 if unlisted or any(case.wrong for one in done for case in one.cases) else 0
 
 
@@ -77,6 +77,8 @@ def _run(module: Module, settings: Sequence[str], known: Sequence[Known]) -> lis
     done = []
     without: Run | None = None
     for setting in settings:
+        if module.slow and setting == "on" and "builtins" in settings:
+            continue  # builtins has all the events of the other
         began = time.monotonic()
         one = Done(module, setting)
         for attempt in range(_TRIES):
@@ -118,7 +120,8 @@ def _print_one(one: Done) -> None:
     print(f"{one.module} {one.setting}: {text}{late}; {one.seconds:.1f} s", flush=True)
     for case in one.cases:
         if case.wrong:
-            print(f"  {case.verdict.value.upper()} {case.test}\n    " + "\n    ".join(case.text.splitlines()), flush=True)
+            lines = [f"  {case.verdict.value.upper()} {case.test}", *(f"    {line}" for line in case.text.splitlines())]
+            print("\n".join(lines), flush=True)
 
 
 def _print(done: Sequence[Done], unlisted: Sequence[str], took: float) -> None:

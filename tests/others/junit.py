@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compare import Case, Verdict
+from differences import Case, Verdict
 
 if TYPE_CHECKING:
-    from run import Done
+    from run_others import Done
 
 _UNPRINTABLE = re.compile(r"[^\t\n\x20-\ud7ff\ue000-\ufffd]")
 

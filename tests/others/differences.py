@@ -9,7 +9,6 @@ from enum import Enum
 from lists import Known, Module
 from outcomes import Run
 
-
 _LONGEST = 1500  # characters of a traceback that are shown: its end
 
 
