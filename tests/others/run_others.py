@@ -72,7 +72,7 @@ def _named(module: Module, names: Iterable[str]) -> bool:
 
 
 def _run(module: Module, settings: Sequence[str], known: Sequence[Known]) -> list[Done]:
-    if importlib.util.find_spec(f"{SUITES[module.suite]}.{module.name}") is None:
+    if not _is_here(module):
         return [Done(module, setting, absent=True) for setting in settings]
     done = []
     without: Run | None = None
@@ -99,6 +99,13 @@ def _run(module: Module, settings: Sequence[str], known: Sequence[Known]) -> lis
         done.append(one)
         _print_one(one)
     return done
+
+
+def _is_here(module: Module) -> bool:
+    try:
+        return importlib.util.find_spec(f"{SUITES[module.suite]}.{module.name}") is not None
+    except ModuleNotFoundError:  # nor is the package that would have it
+        return False
 
 
 def _unlisted(known: lists.Lists) -> list[str]:
