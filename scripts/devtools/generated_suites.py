@@ -12,13 +12,13 @@ from devtools.venvs import Venv
 
 # A new range of seeds at each run; what fails can be run again by its seed. Some 20 s.
 _PROGRAMS = 2000
-_NEXT = ("3.14", "3.15")
 
 
 def suites(machine: Machine) -> list[Suite]:
     pythons = machine.pythons.values()
     here = [Suite("generated", f"gen-{python.minor}", partial(_run, machine, python)) for python in pythons]
-    return [*here, *(Suite("next", f"gen-next-{version}", partial(_run_next, machine, version)) for version in _NEXT)]
+    newest = next_suites.NEWEST
+    return [*here, *(Suite("next", f"gen-next-{version}", partial(_run_next, machine, version)) for version in newest)]
 
 
 def _run(machine: Machine, python: Python, transcript: Transcript) -> Result:

@@ -4,7 +4,7 @@ import subprocess
 from functools import partial
 
 from devtools.checkout import BUILD, ROOT
-from devtools.python_suites import run_pytest
+from devtools.python_suites import BENCHMARKS, run_pytest
 from devtools.results import Result
 from devtools.suites import REQUIREMENTS, Machine, Suite
 from devtools.transcript import Transcript
@@ -24,8 +24,7 @@ def suites(machine: Machine) -> list[Suite]:
 
 
 def _run_benchmarks(machine: Machine, transcript: Transcript) -> Result:
-    tests = sorted(str(file.relative_to(ROOT)) for file in (ROOT / "tests" / "py").glob("test_bench_*.py"))
-    return run_pytest(machine.flamelet(machine.newest, transcript), "long-bench", tests, transcript)
+    return run_pytest(machine.flamelet(machine.newest, transcript), "long-bench", BENCHMARKS, transcript)
 
 
 def _fuzz(machine: Machine, transcript: Transcript) -> Result:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from devtools.checkout import ROOT
 from devtools.chroot import Chroot
-from devtools.python_suites import TESTS, run_pytest
+from devtools.python_suites import BENCHMARKS, TESTS, run_pytest
 from devtools.pythons import Python
 from devtools.results import Result
 from devtools.suites import Machine, Suite
@@ -13,6 +13,8 @@ from devtools.transcript import CommandFailed, Transcript
 from devtools.venvs import Venv
 
 VERSIONS = ("3.13", "3.14", "3.15")
+# Those of which only this Debian has one: what runs once for each version runs here, too.
+NEWEST = ("3.14", "3.15")
 _FOLDER = ROOT / ".cache" / "next"
 _SUITE = "sid"
 # What builds flamelet, and packages from PyPI that have no wheel for the newest yet.
@@ -23,7 +25,10 @@ _FULL_VERSION = "import platform; print('this is', platform.python_version())"
 
 
 def suites(machine: Machine) -> list[Suite]:
-    return [Suite("next", name_of(version), partial(_run, machine, version)) for version in VERSIONS]
+    return [
+        *(Suite("next", name_of(version), partial(_run, machine, version)) for version in VERSIONS),
+        *(Suite("next", f"bench-next-{version}", partial(_run_benchmarks, machine, version)) for version in NEWEST),
+    ]
 
 
 def name_of(version: str) -> str:
@@ -33,6 +38,10 @@ def name_of(version: str) -> str:
 
 def _run(machine: Machine, version: str, transcript: Transcript) -> Result:
     return run_pytest(flamelet(machine, version, transcript), name_of(version), TESTS, transcript)
+
+
+def _run_benchmarks(machine: Machine, version: str, transcript: Transcript) -> Result:
+    return run_pytest(flamelet(machine, version, transcript), f"bench-next-{version}", BENCHMARKS, transcript)
 
 
 def flamelet(machine: Machine, version: str, transcript: Transcript) -> Venv:

@@ -2,15 +2,17 @@
 
 from functools import partial
 
-from devtools.checkout import RESULTS
+from devtools.checkout import RESULTS, ROOT
 from devtools.pythons import Python
 from devtools.results import Result, from_junit, of_run
 from devtools.suites import Machine, Suite
 from devtools.transcript import Transcript, environment
 from devtools.venvs import Venv
 
-# The benchmarks' own tests take minutes and say the same everywhere: long-bench runs them once.
+# The benchmarks' own tests take minutes and say the same everywhere: long-bench runs them on one Python, `next` on the
+# newest.
 TESTS = ["tests/py", "--ignore-glob=*/test_bench_*.py"]
+BENCHMARKS = [str(file.relative_to(ROOT)) for file in sorted((ROOT / "tests" / "py").glob("test_bench_*.py"))]
 
 
 def suites(machine: Machine) -> list[Suite]:
