@@ -79,6 +79,12 @@ def from_ctest(file: Path) -> Result:
     return result
 
 
+def failed_programs(file: Path) -> dict[str, str]:
+    """Of ctest's JUnit report: the programs that failed, with what they wrote."""
+    cases = [case for case in _cases(file) if case.get("status") != "run"]
+    return {case.get("name", ""): case.findtext("system-out") or "" for case in cases}
+
+
 def _cases(file: Path) -> list[ET.Element]:
     """None where there is no report, or only the beginning of one: the runner was ended."""
     try:

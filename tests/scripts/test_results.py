@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from devtools.results import Result, from_ctest, from_junit, of_run
+from devtools.results import Result, failed_programs, from_ctest, from_junit, of_run
 
 CMOCKA = """\
 [==========] Running 3 test(s).
@@ -34,6 +34,12 @@ def test_cmocka_failures_are_counted(tmp_path: Path) -> None:
     # GIVEN one that passed and two that failed WHEN the report is read THEN the list below the count adds nothing
     report = ctest_report(tmp_path, "fail", CMOCKA.format(passed=1) + FAILED)
     assert from_ctest(report) == Result(passed=1, failed=2)
+
+
+def test_the_programs_that_failed_are_told(tmp_path: Path) -> None:
+    # GIVEN ctest's report WHEN a program failed THEN its name and words are told, and nothing where none did
+    assert failed_programs(ctest_report(tmp_path, "run", CMOCKA.format(passed=3))) == {}
+    assert failed_programs(ctest_report(tmp_path, "fail", FAILED)) == {"test_x": FAILED}
 
 
 @pytest.mark.parametrize(
