@@ -341,8 +341,9 @@ class Oracle:
         # What is thrown into one that has not begun ends it where it begins: on the stack, but not called.
         closes = raised is not None and raised.error == CLOSE
         is_cleared = closes and self._clears and not one.tries and not one.delegate
-        if not is_cleared:
-            self._push(one.key, int(one.state == "new" and not raised), maybe=closes)
+        self._push(one.key, int(one.state == "new" and not raised), maybe=closes)
+        if is_cleared:
+            self._pop()
         if one.state == "new" and raised:
             one.state = "done"
             if not is_cleared:
