@@ -72,7 +72,7 @@ class Case:
 
 
 Predict = Callable[[Program], Expected]
-_CLEARS = sys.version_info >= (3, 13)
+_CLEARS = sys.version_info[:2] == (3, 13)
 
 
 class Session:

@@ -126,7 +126,7 @@ class Expected:
 
 
 def predict(program: Program, clears: bool) -> Expected:
-    """clears: to close a generator that is in no `try` does not run it any more, as from CPython 3.13 on; what it
+    """clears: to close a generator that is in no `try` does not run it any more, as in CPython 3.13; what it
     iterates over is then closed without it. TooLong where that is more than it should be."""
     return Oracle(program, clears).run()
 
@@ -341,9 +341,8 @@ class Oracle:
         # What is thrown into one that has not begun ends it where it begins: on the stack, but not called.
         closes = raised is not None and raised.error == CLOSE
         is_cleared = closes and self._clears and not one.tries and not one.delegate
-        self._push(one.key, int(one.state == "new" and not raised), maybe=closes)
-        if is_cleared:
-            self._pop()
+        if not is_cleared:
+            self._push(one.key, int(one.state == "new" and not raised), maybe=closes)
         if one.state == "new" and raised:
             one.state = "done"
             if not is_cleared:
