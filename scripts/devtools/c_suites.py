@@ -67,7 +67,7 @@ def try_again(command: Sequence[str | Path], result: Result, failed: Iterable[st
     """Two more tries, as tests/py has for what neighbours on the machine may disturb. A pass is counted as late."""
     for _ in range(2):
         if transcript.run([*command, "-R", f"^({'|'.join(failed)})$"]) == 0:
-            return Result(result.passed + result.failed, 0, result.skipped, Counter(failed))
+            return Result(result.passed + result.failed, 0, result.skipped, Counter(iter(failed)))
     return result
 
 
