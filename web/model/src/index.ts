@@ -23,6 +23,6 @@ export type { SliceTable } from "./tables/slices.ts";
 export type { StringTable } from "./tables/strings.ts";
 export type { TaskTable } from "./tables/tasks.ts";
 export type { ThreadTable } from "./tables/threads.ts";
-export { ThreadTimeline, type Timeline } from "./timeline.ts";
+export { ThreadTimeline, type Timeline, type TimelineSlice } from "./timeline.ts";
 export * from "./times.ts";
 export * from "./tree.ts";

@@ -7,6 +7,17 @@ const ROWS = 1 << 18;
 const FEWEST = 256;
 const MOST = 1 << 15;
 
+/** One slice of a thread; instants and times in ns. What is neither cpu nor blocked was idle. */
+export interface TimelineSlice {
+  /** 0: none. */
+  task: number;
+  group: number;
+  begin: number;
+  end: number;
+  cpu: number;
+  blocked: number;
+}
+
 /** The last slices of one thread, oldest first: rows 0 to size - 1. What lies between two rows was lost. */
 export class ThreadTimeline {
   size = 0;
@@ -22,6 +33,18 @@ export class ThreadTimeline {
 
   cpu(row: number): number {
     return Math.max(0, this.end[row]! - this.begin[row]! - this.blocked[row]! - this.idle[row]!);
+  }
+
+  /** A copy: rows move when the oldest are dropped. `row`: 0 to size - 1. */
+  sliceAt(row: number): TimelineSlice {
+    return {
+      task: this.task[row]!,
+      group: this.group[row]!,
+      begin: this.begin[row]!,
+      end: this.end[row]!,
+      cpu: this.cpu(row),
+      blocked: this.blocked[row]!,
+    };
   }
 
   /** The first row that ends after `instant`; size when none does. */

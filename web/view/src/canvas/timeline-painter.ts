@@ -1,18 +1,12 @@
-import type { ThreadTimeline } from "@flamelet/model";
+import type { ThreadTimeline, TimelineSlice } from "@flamelet/model";
 import { cutEnd, type Measure } from "./cut.ts";
 import { kindFill } from "./flame-painter.ts";
 import type { Palette } from "./palette.ts";
 import { axisTicks } from "./time-window.ts";
 
 /** A slice as it is drawn; `row` -1: the one that still lasts. */
-export interface LaneSlice {
+export interface LaneSlice extends TimelineSlice {
   row: number;
-  task: number;
-  group: number;
-  begin: number;
-  end: number;
-  cpu: number;
-  blocked: number;
 }
 
 /** A line of the timeline: all slices of a thread, or those of one task. */
@@ -55,7 +49,7 @@ export function* lanesSlices(lane: Lane, from: number, to: number): Generator<La
   const { slices, task } = lane;
   if (slices !== undefined) {
     for (let row = slices.firstAfter(from); row < slices.size && slices.begin[row]! < to; row++) {
-      if (task === 0 || slices.task[row] === task) yield sliceAt(slices, row);
+      if (task === 0 || slices.task[row] === task) yield laneSlice(slices, row);
     }
   }
   const { lasting } = lane;
@@ -64,16 +58,8 @@ export function* lanesSlices(lane: Lane, from: number, to: number): Generator<La
   }
 }
 
-export function sliceAt(slices: ThreadTimeline, row: number): LaneSlice {
-  return {
-    row,
-    task: slices.task[row]!,
-    group: slices.group[row]!,
-    begin: slices.begin[row]!,
-    end: slices.end[row]!,
-    cpu: slices.cpu(row),
-    blocked: slices.blocked[row]!,
-  };
+export function laneSlice(slices: ThreadTimeline, row: number): LaneSlice {
+  return { row, ...slices.sliceAt(row) };
 }
 
 /** What is narrower than SOLID, by pixel: shares of cpu and blocked, 0 to 1. Exact sums: no slice disappears. */

@@ -12,13 +12,13 @@ import {
   zoomWindow,
 } from "../canvas/flame-window.ts";
 import { palette } from "../canvas/palette.ts";
+import { followPointer } from "../canvas/pointer.ts";
 import { Surface } from "../canvas/surface.ts";
 import { type Page, WHOLE } from "../state/page.ts";
 import { firstRow, scopeName, selectedFunction, selectedNode } from "../state/selectors.ts";
 
 /** ms; the only animation of geometry in the page. */
 const ZOOM_TIME = 140;
-const DRAG_FROM = 4;
 
 export interface Hover {
   node: number;
@@ -37,7 +37,6 @@ export class FlameController {
   private laidOut = "";
   private fills: string[] = [];
   private fillsFor: unknown = null;
-  private drag: { x: number; y: number; moved: boolean } | null = null;
   private readonly undo: (() => void)[] = [];
 
   constructor(
@@ -49,9 +48,16 @@ export class FlameController {
     scratch.font = `11px ${palette().font}`;
     this.measure = rememberedMeasure(scratch);
     this.surface = new Surface(host, (g, width, height) => this.paint(g, width, height));
-    this.listen();
     let zoom = page.zoom.peek();
     this.undo.push(
+      followPointer(host, ROW_PITCH, {
+        drags: "xy",
+        drag: (dx, dy) => this.drag(dx, dy),
+        click: (event) => this.click(event),
+        hover: (event) => this.hoverAt(event),
+        leave: () => this.setHover(null),
+        wheel: (event, dx, dy) => this.wheel(event, dx, dy),
+      }),
       effect(() => {
         if (page.zoom.value === zoom) return;
         const samePlace = zoom.path === page.zoom.value.path;
@@ -265,50 +271,20 @@ export class FlameController {
     if ((hover?.node ?? -1) !== before) this.surface.invalidate();
   }
 
-  private listen(): void {
-    const { host } = this;
-    const on = <K extends keyof HTMLElementEventMap>(
-      type: K,
-      listener: (event: HTMLElementEventMap[K]) => void,
-      options?: AddEventListenerOptions,
-    ): void => {
-      host.addEventListener(type, listener, options);
-      this.undo.push(() => host.removeEventListener(type, listener, options));
-    };
-    on("pointerdown", (event) => {
-      if (event.button === 0) this.drag = { x: event.clientX, y: event.clientY, moved: false };
-    });
-    on("pointermove", (event) => this.pointerMoved(event));
-    on("pointerup", (event) => this.pointerUp(event));
-    on("pointercancel", () => {
-      this.drag = null;
-    });
-    on("pointerleave", () => this.setHover(null));
-    on("wheel", (event) => this.wheel(event), { passive: false });
-  }
-
-  private pointerMoved(event: PointerEvent): void {
-    const { drag, page, view } = this;
-    if (drag !== null) {
-      const dx = event.clientX - drag.x;
-      const dy = event.clientY - drag.y;
-      if (!drag.moved && Math.hypot(dx, dy) < DRAG_FROM) return;
-      if (!drag.moved) this.host.setPointerCapture(event.pointerId);
-      this.drag = { x: event.clientX, y: event.clientY, moved: true };
-      view.top -= dy;
-      this.pan(-dx / view.width);
-      this.setHover(null);
-      this.surface.invalidate();
-      return;
-    }
-    const node = page.store.version === 0 ? -1 : this.nodeAt(event.clientX, event.clientY);
+  private hoverAt(event: PointerEvent): void {
+    const node = this.page.store.version === 0 ? -1 : this.nodeAt(event.clientX, event.clientY);
     this.setHover(node < 0 ? null : { node, x: event.clientX, y: event.clientY });
   }
 
-  private pointerUp(event: PointerEvent): void {
-    const { drag, page } = this;
-    this.drag = null;
-    if (event.button !== 0 || drag === null || drag.moved) return;
+  private drag(dx: number, dy: number): void {
+    this.view.top -= dy;
+    this.pan(-dx / this.view.width);
+    this.setHover(null);
+    this.surface.invalidate();
+  }
+
+  private click(event: PointerEvent): void {
+    const { page } = this;
     const node = this.nodeAt(event.clientX, event.clientY);
     if (node < 0) {
       page.selection.value = null;
@@ -327,12 +303,8 @@ export class FlameController {
     }
   }
 
-  private wheel(event: WheelEvent): void {
-    event.preventDefault();
+  private wheel(event: WheelEvent, dx: number, dy: number): void {
     const { page, view, host } = this;
-    const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? ROW_PITCH : 1;
-    const dy = event.deltaY * unit;
-    const dx = event.deltaX * unit;
     if (event.ctrlKey || event.altKey) {
       const at = (event.clientX - host.getBoundingClientRect().left) / view.width;
       const { path, lo, hi } = page.zoom.peek();

@@ -16,6 +16,7 @@ import {
   type Session,
   Store,
   type TaskActivity,
+  type TimelineSlice,
   Tree,
 } from "@flamelet/model";
 import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
@@ -58,14 +59,8 @@ export interface Zoom {
 export const WHOLE: Zoom = { path: [], lo: 0, hi: 1 };
 
 /** A slice of the timeline as it was when it was chosen: its row may be dropped later. */
-export interface SelectedSlice {
+export interface SelectedSlice extends TimelineSlice {
   thread: number;
-  task: number;
-  group: number;
-  begin: number;
-  end: number;
-  cpu: number;
-  blocked: number;
   /** Function ids, from the entry function to where it ended. */
   path: readonly number[];
   lasts: boolean;
@@ -361,12 +356,7 @@ export class Page {
     if (slices === undefined || row < 0 || row >= slices.size) return null;
     return {
       thread,
-      task: slices.task[row]!,
-      group: slices.group[row]!,
-      begin: slices.begin[row]!,
-      end: slices.end[row]!,
-      cpu: slices.cpu(row),
-      blocked: slices.blocked[row]!,
+      ...slices.sliceAt(row),
       path: this.store.nodes.path(slices.node[row]!),
       lasts: false,
     };

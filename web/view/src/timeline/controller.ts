@@ -1,21 +1,23 @@
 import { formatTime } from "@flamelet/model";
 import { effect, type Signal, signal } from "@preact/signals";
 import { palette } from "../canvas/palette.ts";
+import { followPointer } from "../canvas/pointer.ts";
 import { Surface } from "../canvas/surface.ts";
 import { FOLLOW, fitTime, panTime, spanOf, type TimeWindow, zoomTime } from "../canvas/time-window.ts";
 import {
   AXIS,
   type Lane,
   type LaneSlice,
+  laneSlice,
   lanesSlices,
   paintTimeline,
-  sliceAt,
 } from "../canvas/timeline-painter.ts";
 import type { Page, SelectedSlice } from "../state/page.ts";
 import { isOver } from "../state/selectors.ts";
 import { Lanes, sliceTitle } from "./lanes.ts";
 
-const DRAG_FROM = 4;
+/** px of a wheel's line. */
+const LINE = 24;
 /** px beside the pointer in which the busiest slice is taken, where slices are too narrow to be hit. */
 const NEAR = 3;
 
@@ -33,7 +35,6 @@ export class TimelineController {
   private readonly surface: Surface;
   private readonly lanes: Lanes;
   private shown: Lane[] = [];
-  private drag: { x: number; moved: boolean } | null = null;
   private readonly undo: (() => void)[] = [];
 
   constructor(
@@ -42,8 +43,17 @@ export class TimelineController {
   ) {
     this.lanes = new Lanes(page);
     this.surface = new Surface(host, (g, width, height) => this.paint(g, width, height));
-    this.listen();
     this.undo.push(
+      followPointer(host, LINE, {
+        drags: "x",
+        drag: (dx) => this.pan(-dx / this.right),
+        click: (event) => this.click(event),
+        hover: (event) => this.hoverAt(event),
+        leave: () => {
+          this.hover.value = null;
+        },
+        wheel: (event, dx, dy) => this.wheel(event, dx, dy),
+      }),
       effect(() => {
         void [page.updates.value, page.timeWindow.value, page.selection.value, page.slice.value];
         void [page.pinned.value, page.narrow.value, page.taskQuery.value, this.hover.value];
@@ -152,6 +162,11 @@ export class TimelineController {
     return this.page.narrow.peek() ? 136 : 184;
   }
 
+  /** Width of the lanes, px. */
+  private get right(): number {
+    return Math.max(1, this.surface.width - this.left);
+  }
+
   private paint(g: CanvasRenderingContext2D, width: number, height: number): void {
     const { page } = this;
     const { from, to } = this.range();
@@ -194,10 +209,10 @@ export class TimelineController {
   /** The slice under a place of the canvas; of those that are too narrow the busiest nearby. */
   private sliceAt(lane: Lane, x: number): LaneSlice | null {
     const { from, to } = this.range();
-    const perPixel = (to - from) / Math.max(1, this.surface.width - this.left);
+    const perPixel = (to - from) / this.right;
     const instant = from + (x - this.left) * perPixel;
     const row = lane.slices?.rowAt(instant) ?? -1;
-    const under = row < 0 ? null : sliceAt(lane.slices!, row);
+    const under = row < 0 ? null : laneSlice(lane.slices!, row);
     const fits = under !== null && (lane.task === 0 || under.task === lane.task);
     if (fits && under.end - under.begin >= 2 * NEAR * perPixel) return under;
     let best: LaneSlice | null = null;
@@ -208,56 +223,21 @@ export class TimelineController {
     return best;
   }
 
-  private listen(): void {
-    const { host } = this;
-    const on = <K extends keyof HTMLElementEventMap>(
-      type: K,
-      listener: (event: HTMLElementEventMap[K]) => void,
-      options?: AddEventListenerOptions,
-    ): void => {
-      host.addEventListener(type, listener, options);
-      this.undo.push(() => host.removeEventListener(type, listener, options));
-    };
-    on("pointerdown", (event) => {
-      if (event.button === 0) this.drag = { x: event.clientX, moved: false };
-    });
-    on("pointermove", (event) => this.pointerMoved(event));
-    on("pointerup", (event) => this.pointerUp(event));
-    on("pointercancel", () => {
-      this.drag = null;
-    });
-    on("pointerleave", () => {
-      this.hover.value = null;
-    });
-    on("wheel", (event) => this.wheel(event), { passive: false });
-  }
-
   private place(event: MouseEvent): { x: number; y: number } {
     const at = this.host.getBoundingClientRect();
     return { x: event.clientX - at.left, y: event.clientY - at.top };
   }
 
-  private pointerMoved(event: PointerEvent): void {
-    const { drag } = this;
+  private hoverAt(event: PointerEvent): void {
     const { x, y } = this.place(event);
-    if (drag !== null) {
-      const dx = event.clientX - drag.x;
-      if (!drag.moved && Math.abs(dx) < DRAG_FROM) return;
-      if (!drag.moved) this.host.setPointerCapture(event.pointerId);
-      this.drag = { x: event.clientX, moved: true };
-      this.pan(-dx / Math.max(1, this.surface.width - this.left));
-      return;
-    }
     const lane = this.laneAt(y);
     const slice = lane === undefined || x < this.left || y < AXIS ? null : this.sliceAt(lane, x);
     this.hover.value =
       lane === undefined || slice === null ? null : { lane, slice, x: event.clientX, y: event.clientY };
   }
 
-  private pointerUp(event: PointerEvent): void {
-    const { drag, page } = this;
-    this.drag = null;
-    if (event.button !== 0 || drag === null || drag.moved) return;
+  private click(event: PointerEvent): void {
+    const { page } = this;
     const { x, y } = this.place(event);
     const lane = this.laneAt(y);
     if (lane === undefined) return;
@@ -277,17 +257,12 @@ export class TimelineController {
     if (chosen !== null) page.chooseSlice(chosen);
   }
 
-  private wheel(event: WheelEvent): void {
-    event.preventDefault();
-    const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 24 : 1;
-    const dx = event.deltaX * unit;
-    const dy = event.deltaY * unit;
-    const right = Math.max(1, this.surface.width - this.left);
+  private wheel(event: WheelEvent, dx: number, dy: number): void {
     if (event.shiftKey || Math.abs(dx) > Math.abs(dy)) {
-      this.pan((dx || dy) / right);
+      this.pan((dx || dy) / this.right);
       return;
     }
-    const at = Math.min(1, Math.max(0, (this.place(event).x - this.left) / right));
+    const at = Math.min(1, Math.max(0, (this.place(event).x - this.left) / this.right));
     this.setWindow(zoomTime(this.window, this.now, at, 1.0016 ** dy));
   }
 }
