@@ -1,12 +1,11 @@
 import { formatCount, formatPercent } from "@flamelet/model";
 import type { JSX } from "preact";
-import { ALL_KINDS, Swatch } from "../parts/marks.tsx";
+import { ALL_KINDS, KindHead } from "../parts/marks.tsx";
 import { Time } from "../parts/quantity.tsx";
+import { Tip } from "../parts/tip.tsx";
 import { usePage } from "../state/context.ts";
 import { scopeName, seededText } from "../state/selectors.ts";
 import type { FlameController } from "./controller.ts";
-
-const WIDTH = 300;
 
 /** What the frame under the pointer is, beside the pointer. */
 export function FlameTip({ controller }: { controller: FlameController }): JSX.Element | null {
@@ -21,18 +20,8 @@ export function FlameTip({ controller }: { controller: FlameController }): JSX.E
   const whole = tree.totalOf(0, kinds);
   const counted = tree.totalOf(hover.node, kinds);
   const seeded = seededText(tree.seeded[hover.node]!);
-  const left = Math.min(hover.x + 14, window.innerWidth - WIDTH - 8);
-  const low = hover.y > window.innerHeight - 190;
   return (
-    <div
-      class="tip"
-      aria-hidden="true"
-      style={{
-        left: `${left}px`,
-        width: `${WIDTH}px`,
-        ...(low ? { bottom: `${window.innerHeight - hover.y + 12}px` } : { top: `${hover.y + 18}px` }),
-      }}
-    >
+    <Tip x={hover.x} y={hover.y}>
       <div class="strong">{fn === 0 ? scopeName(page) : store.functions.qualnameOf(fn)}</div>
       <div class="mono weak">{page.placeOf(fn, 44)}</div>
       <div class="tip-total">
@@ -44,9 +33,7 @@ export function FlameTip({ controller }: { controller: FlameController }): JSX.E
         <tbody>
           {ALL_KINDS.filter((kind) => total[kind] > 0).map((kind) => (
             <tr key={kind} class={kinds[kind] ? "" : "dimmed"}>
-              <th scope="row">
-                <Swatch kind={kind} /> {kind}
-              </th>
+              <KindHead kind={kind} />
               <td>
                 <Time ns={total[kind]} />
               </td>
@@ -57,7 +44,7 @@ export function FlameTip({ controller }: { controller: FlameController }): JSX.E
           ))}
         </tbody>
       </table>
-    </div>
+    </Tip>
   );
 }
 

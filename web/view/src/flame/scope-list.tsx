@@ -4,6 +4,7 @@ import { useHeldPointer } from "../parts/held-pointer.ts";
 import { Bar, PinIcon, SearchIcon } from "../parts/marks.tsx";
 import { Time } from "../parts/quantity.tsx";
 import { Counts, StateText, TaskName } from "../parts/task-text.tsx";
+import { Twisty } from "../parts/twisty.tsx";
 import { type Column, VirtualTable } from "../parts/virtual-table.tsx";
 import { usePage } from "../state/context.ts";
 import { EVERYTHING, ON_HUBS } from "../state/page.ts";
@@ -179,18 +180,7 @@ function GroupLine({ row, full }: { row: GroupRow; full: number }): JSX.Element 
   return (
     <div class="line2">
       <div>
-        <button
-          type="button"
-          class="twisty"
-          tabIndex={-1}
-          aria-label={row.open ? "Fold" : "Unfold"}
-          onClick={(event) => {
-            event.stopPropagation();
-            page.toggleUnfolded("listUnfolded", row.key);
-          }}
-        >
-          {row.open ? "▾" : "▸"}
-        </button>
+        <Twisty open={row.open} onToggle={() => page.toggleUnfolded("listUnfolded", row.key)} />
         <span class="fill cut strong" title={row.title}>
           {row.title}
         </span>

@@ -1,11 +1,11 @@
 import { formatCount } from "@flamelet/model";
 import type { JSX } from "preact";
 import { KeyButton } from "../parts/key-button.tsx";
-import { ALL_KINDS, Bar } from "../parts/marks.tsx";
+import { ALL_KINDS, Bar, KindHead } from "../parts/marks.tsx";
 import { Time } from "../parts/quantity.tsx";
 import { usePage } from "../state/context.ts";
 import { countedTime } from "../state/task-rows.ts";
-import { Facts, KindHead } from "./numbers.tsx";
+import { Facts } from "./numbers.tsx";
 
 /** A group of tasks: the sums of all that were ever in it. `group` is -1 when tasks are grouped by something else. */
 export function GroupSections(props: { groupKey: string; group: number; title: string }): JSX.Element {

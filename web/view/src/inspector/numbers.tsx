@@ -1,6 +1,6 @@
-import { formatCount, type Kind, type Kinds, type Times } from "@flamelet/model";
+import { formatCount, type Kinds, type Times } from "@flamelet/model";
 import type { JSX } from "preact";
-import { ALL_KINDS, Bar, Swatch } from "../parts/marks.tsx";
+import { ALL_KINDS, Bar, KindHead } from "../parts/marks.tsx";
 import { Time } from "../parts/quantity.tsx";
 import { seededText } from "../state/selectors.ts";
 import { countedTime } from "../state/task-rows.ts";
@@ -54,14 +54,6 @@ export function CallNumbers(props: { own: Times; total: Times; calls: number; ki
       </table>
       <Bar times={total} kinds={kinds} full={sum} />
     </>
-  );
-}
-
-export function KindHead({ kind }: { kind: Kind }): JSX.Element {
-  return (
-    <th scope="row">
-      <Swatch kind={kind} /> {kind}
-    </th>
   );
 }
 

@@ -1,20 +1,19 @@
-import { formatPercent } from "@flamelet/model";
 import type { JSX } from "preact";
 import { KeyButton } from "../parts/key-button.tsx";
 import { Bar } from "../parts/marks.tsx";
 import { Time } from "../parts/quantity.tsx";
+import { idleOf, SliceParts } from "../parts/slice-parts.tsx";
 import { usePage } from "../state/context.ts";
 import { gilWaitOf } from "../state/gil-wait.ts";
 import type { SelectedSlice } from "../state/page.ts";
 import { formatInstant } from "../state/selectors.ts";
-import { Facts, KindHead } from "./numbers.tsx";
+import { Facts } from "./numbers.tsx";
 
 /** A slice of the timeline: how long a task had its thread, and where it was at the end. */
 export function SliceSections({ slice }: { slice: SelectedSlice }): JSX.Element {
   const page = usePage();
   const { threads } = page.store;
   const length = slice.end - slice.begin;
-  const idle = Math.max(0, length - slice.cpu - slice.blocked);
   const path = page.pathEnd(slice.path);
   const long = slice.lasts ? -1 : page.longSlice(slice);
   const mostly = long < 0 ? "" : page.pathEnd(page.store.nodes.path(page.store.slices.node[long]!));
@@ -34,29 +33,9 @@ export function SliceSections({ slice }: { slice: SelectedSlice }): JSX.Element 
         {slice.lasts ? "now in " : "switched out in "}
         {path || "no function"}
       </p>
-      <table class="numbers">
-        <tbody>
-          {(
-            [
-              ["cpu", slice.cpu],
-              ["blocked", slice.blocked],
-              ["idle", idle],
-            ] as const
-          )
-            .filter(([kind, ns]) => kind !== "idle" || ns > 0)
-            .map(([kind, ns]) => (
-              <tr key={kind}>
-                <KindHead kind={kind} />
-                <td>
-                  <Time ns={ns} />
-                </td>
-                <td class="weak">{formatPercent(length > 0 ? ns / length : 0).text}</td>
-              </tr>
-            ))}
-        </tbody>
-      </table>
+      <SliceParts slice={slice} />
       <Bar
-        times={{ cpu: slice.cpu, blocked: slice.blocked, idle, waited: 0 }}
+        times={{ cpu: slice.cpu, blocked: slice.blocked, idle: idleOf(slice), waited: 0 }}
         kinds={{ cpu: true, blocked: true, idle: true, waited: false }}
         full={length}
       />

@@ -1,13 +1,13 @@
 import { formatClock, formatCount, formatPercent } from "@flamelet/model";
 import type { JSX } from "preact";
 import { KeyButton } from "../parts/key-button.tsx";
-import { ALL_KINDS, Bar, ModuleSwatch } from "../parts/marks.tsx";
+import { ALL_KINDS, Bar, KindHead, ModuleSwatch } from "../parts/marks.tsx";
 import { Time } from "../parts/quantity.tsx";
 import { StateText } from "../parts/task-text.tsx";
 import { usePage } from "../state/context.ts";
 import { gilWaits } from "../state/gil-wait.ts";
 import { hubTitle } from "../state/selectors.ts";
-import { Facts, KindHead } from "./numbers.tsx";
+import { Facts } from "./numbers.tsx";
 
 /** A task: what it does now, its four times, its stack. */
 export function TaskSections({ id }: { id: number }): JSX.Element {

@@ -7,6 +7,15 @@ export function Swatch({ kind }: { kind: Kind }): JSX.Element {
   return <span class={`swatch fill-${kind}`} aria-hidden="true" />;
 }
 
+/** Head of a table row about one kind of time. */
+export function KindHead({ kind }: { kind: Kind }): JSX.Element {
+  return (
+    <th scope="row">
+      <Swatch kind={kind} /> {kind}
+    </th>
+  );
+}
+
 /** Square of a function's module. */
 export function ModuleSwatch({ token }: { token: string }): JSX.Element {
   return <span class="swatch" style={{ background: `var(--${token})` }} aria-hidden="true" />;

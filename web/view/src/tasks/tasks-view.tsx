@@ -8,6 +8,7 @@ import { KindChips } from "../parts/kind-chips.tsx";
 import { Bar, PinIcon, Swatch } from "../parts/marks.tsx";
 import { Time } from "../parts/quantity.tsx";
 import { Counts, StateText, TaskName, Where } from "../parts/task-text.tsx";
+import { Twisty } from "../parts/twisty.tsx";
 import { type Column, VirtualTable } from "../parts/virtual-table.tsx";
 import { usePage } from "../state/context.ts";
 import type { Grouping, Page } from "../state/page.ts";
@@ -140,18 +141,7 @@ function useColumns(page: Page, list: Rows): Column<Row>[] {
         cell: cells(
           (row) => (
             <>
-              <button
-                type="button"
-                class="twisty"
-                tabIndex={-1}
-                aria-label={row.open ? "Fold" : "Unfold"}
-                onClick={(event) => {
-                  event.stopPropagation();
-                  page.toggleUnfolded("unfolded", row.key);
-                }}
-              >
-                {row.open ? "▾" : "▸"}
-              </button>
+              <Twisty open={row.open} onToggle={() => page.toggleUnfolded("unfolded", row.key)} />
               {row.tasks === 0 ? (
                 <span class="weak">no task now</span>
               ) : (

@@ -1,14 +1,12 @@
-import { formatPercent } from "@flamelet/model";
 import type { JSX } from "preact";
-import { Swatch } from "../parts/marks.tsx";
 import { Time } from "../parts/quantity.tsx";
+import { SliceParts } from "../parts/slice-parts.tsx";
+import { Tip } from "../parts/tip.tsx";
 import { usePage } from "../state/context.ts";
 import { gilWaitOf } from "../state/gil-wait.ts";
 import { formatInstant } from "../state/selectors.ts";
 import type { TimelineController } from "./controller.ts";
 import { sliceTitle } from "./lanes.ts";
-
-const WIDTH = 300;
 
 /** What the slice under the pointer is, beside the pointer. */
 export function TimelineTip({ controller }: { controller: TimelineController }): JSX.Element | null {
@@ -27,20 +25,8 @@ export function TimelineTip({ controller }: { controller: TimelineController }):
     long < 0 ? (selected?.path ?? []) : page.store.nodes.path(page.store.slices.node[long]!),
   );
   const gil = long < 0 ? "" : gilWaitOf(page.store, long);
-  const left = Math.min(hover.x + 14, window.innerWidth - WIDTH - 8);
-  const low = hover.y > window.innerHeight - 190;
-  const idle = Math.max(0, length - slice.cpu - slice.blocked);
   return (
-    <div
-      class="tip"
-      data-testid="timeline-tip"
-      aria-hidden="true"
-      style={{
-        left: `${left}px`,
-        width: `${WIDTH}px`,
-        ...(low ? { bottom: `${window.innerHeight - hover.y + 12}px` } : { top: `${hover.y + 18}px` }),
-      }}
-    >
+    <Tip x={hover.x} y={hover.y} testid="timeline-tip">
       <div class="strong">{sliceTitle(page, slice.task, selected?.group ?? 0)}</div>
       <div class="weak">
         {path === "" ? "" : long >= 0 ? "mostly in " : lasts ? "now in " : "switched out in "}
@@ -50,29 +36,7 @@ export function TimelineTip({ controller }: { controller: TimelineController }):
       <div class="tip-total">
         <Time ns={length} prose /> · {lasts ? "lasts, since" : "from"} {formatInstant(page, slice.begin)}
       </div>
-      <table class="numbers">
-        <tbody>
-          {(
-            [
-              ["cpu", slice.cpu],
-              ["blocked", slice.blocked],
-              ["idle", idle],
-            ] as const
-          )
-            .filter(([, ns]) => ns > 0)
-            .map(([kind, ns]) => (
-              <tr key={kind}>
-                <th scope="row">
-                  <Swatch kind={kind} /> {kind}
-                </th>
-                <td>
-                  <Time ns={ns} />
-                </td>
-                <td class="weak">{formatPercent(length > 0 ? ns / length : 0).text}</td>
-              </tr>
-            ))}
-        </tbody>
-      </table>
-    </div>
+      <SliceParts slice={slice} />
+    </Tip>
   );
 }
