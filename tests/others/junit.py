@@ -20,8 +20,8 @@ def write(file: Path, done: Sequence[Done], unlisted: Sequence[str]) -> None:
     suite = ET.Element("testsuite", name="others")
     for one in done:
         name = f"{one.module.suite}.{one.module.name}.{one.setting}"
-        if one.absent:
-            _skip(_add(suite, name, "all"), "this Python has no such module")
+        if one.skipped:
+            _skip(_add(suite, name, "all"), f"not run: {one.skipped}")
         for case in one.cases:
             if case.test in one.late:
                 _fail(_add(suite, name, case.test), "at an earlier try")

@@ -62,21 +62,21 @@ class Known:
 @dataclass(frozen=True)
 class Lists:
     modules: list[Module]
-    left_out: dict[tuple[str, str], str]  # (suite, module): reason
+    left_out: dict[Module, str]  # with the reason
     known: list[Known]
 
 
 def read(folder: Path = HERE) -> Lists:
     """Raises WrongList."""
     tables = tomllib.loads((folder / "modules.toml").read_text(encoding="utf-8"))
-    left_out: dict[tuple[str, str], str] = {}
+    left_out: dict[Module, str] = {}
     modules: list[Module] = []
     for suite in SUITES:
         for entry in tables[suite].get("left_out", []):
-            left_out.update({(suite, name): entry["reason"] for name in entry["modules"]})
+            left_out.update({Module(suite, name): entry["reason"] for name in entry["modules"]})
         names = tables[suite]["modules"]
         restart, slow = tables[suite].get("restart", []), tables[suite].get("slow", [])
-        if twice := {name for name in names if names.count(name) > 1 or (suite, name) in left_out}:
+        if twice := {name for name in names if names.count(name) > 1 or Module(suite, name) in left_out}:
             raise WrongList(f"modules.toml names twice, of {suite}: {', '.join(sorted(twice))}")
         if unknown := {*restart, *slow} - set(names):
             raise WrongList(f"modules.toml marks what it does not run: {', '.join(sorted(unknown))}")

@@ -10,13 +10,15 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lists import HERE, SUITES, Module
 
-LIMIT = 120.0  # seconds for a module
-_GRACE = 5.0  # seconds for the traces of a process that hangs
+LIMIT = 120.0  # seconds in which a process that does not hang tells of another test, however busy the machine is
+_GRACE = 10.0  # seconds for the traces of a process that hangs
+_LOOK = 2.0  # seconds from one look at a process to the next
 END = "(end)"
 """The name under which a module's own end is a test: its exit code, or what it died of."""
 SEEN = "(seen)"
@@ -27,12 +29,13 @@ SEEN = "(seen)"
 class Run:
     """One run of a module. tests: "passed", "failed", "skipped", "expected failure", by name, END and SEEN among them.
 
-    troubles: what there is to say of those that failed. output: what the process wrote."""
+    troubles: what there is to say of those that failed. output: what the process wrote. cpu: seconds of it and of the
+    processes that it waited for; 0 where it died."""
 
     tests: dict[str, str] = field(default_factory=dict)
     troubles: dict[str, str] = field(default_factory=dict)
     output: str = ""
-    died: bool = False
+    cpu: float = 0.0
 
     @property
     def all_passed(self) -> bool:
@@ -71,19 +74,28 @@ def _run_in(folder: Path, module: Module, setting: str, limit: float) -> Run:
             start_new_session=True,  # so that what it started can be ended with it
         )
         try:
-            code: int | None = process.wait(limit)
-        except subprocess.TimeoutExpired:
-            code = None
-            process.send_signal(signal.SIGABRT)  # it writes where its threads are
-            try:
-                process.wait(_GRACE)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            code = _wait(process, folder / "outcomes", limit)
+            if code is None:
+                process.send_signal(signal.SIGABRT)  # it writes where its threads are
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(_GRACE)
         finally:
             _end_group(process.pid)
+            process.kill()  # where it left its group
+            process.wait()
     text = (folder / "output").read_text(encoding="utf-8", errors="replace")
     return _read(folder / "outcomes", module, code, text, limit)
+
+
+def _wait(process: subprocess.Popen[bytes], outcomes: Path, limit: float) -> int | None:
+    """The exit code. None: it hangs."""
+    told, since = 0, time.monotonic()
+    while time.monotonic() - since < limit:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(_LOOK)
+        if outcomes.exists() and (size := outcomes.stat().st_size) != told:
+            told, since = size, time.monotonic()
+    return None
 
 
 def _environment(work: Path) -> dict[str, str]:
@@ -117,6 +129,7 @@ def _read(file: Path, module: Module, code: int | None, output: str, limit: floa
             run.troubles[name] = entry["trouble"]
         elif "ends" in entry:
             ended = entry["ends"]
+            run.cpu = entry["cpu"]
         else:
             same = entry["begun"] == entry["seen"]
             run.tests[SEEN] = "passed" if same else "failed"
@@ -125,7 +138,6 @@ def _read(file: Path, module: Module, code: int | None, output: str, limit: floa
     # What unittest says at its end is known already.
     if trouble is None and ended and not any(outcome == "failed" for outcome in run.tests.values()):
         trouble = f"exit code {ended}"
-    run.died = code != 0
     run.tests[END] = "failed" if trouble else "passed"
     if trouble:
         run.troubles[END] = f"{trouble}\n{output[-3000:]}"
@@ -138,7 +150,7 @@ def _read(file: Path, module: Module, code: int | None, output: str, limit: floa
 
 def _trouble_at_the_end(code: int | None, ended: int | None, limit: float) -> str | None:
     if code is None:
-        return f"not done after {limit:.0f} s"
+        return f"nothing for {limit:.0f} s"
     if code < 0:
         return f"died of {signal.Signals(-code).name}"
     if code > 0:

@@ -28,20 +28,23 @@ _TRIES = 3  # before a difference counts: many of these tests have a clock
 
 @dataclass
 class Done:
-    """A module under one setting. late: tests that were as without flamelet at a later try only."""
+    """A module under one setting, or why it was not run. late: tests that were as without flamelet at a later try only.
+    seconds, cpu: of all its tries, and of the runs without flamelet that they needed."""
 
     module: Module
     setting: str
     cases: list[Case] = field(default_factory=list)
     late: set[str] = field(default_factory=set)
     seconds: float = 0.0
-    absent: bool = False
+    cpu: float = 0.0
+    skipped: str = ""
 
 
 def main() -> int:
     options = _parse()
     listed = lists.read()
     modules = [module for module in listed.modules if not options.names or _named(module, options.names)]
+    modules.sort(key=lambda module: not module.slow)  # else the last one of these runs alone
     if not modules:
         print(f"no module {' or '.join(options.names)} in modules.toml", file=sys.stderr)
         return 2
@@ -49,6 +52,8 @@ def main() -> int:
     with ThreadPoolExecutor(options.jobs) as pool:
         run = partial(_run, settings=options.settings, known=listed.known)
         done = [one for many in pool.map(run, modules) for one in many]
+    if not options.names:
+        done += [Done(module, "left out", skipped=reason) for module, reason in listed.left_out.items()]
     unlisted = [] if options.names else _unlisted(listed)
     _print(done, unlisted, time.monotonic() - began)
     if options.report:
@@ -73,18 +78,21 @@ def _named(module: Module, names: Iterable[str]) -> bool:
 
 def _run(module: Module, settings: Sequence[str], known: Sequence[Known]) -> list[Done]:
     if not _is_here(module):
-        return [Done(module, setting, absent=True) for setting in settings]
+        return [Done(module, setting, skipped="this Python has no such module") for setting in settings]
     done = []
     without: Run | None = None
     for setting in settings:
         if module.slow and setting == "on" and "builtins" in settings:
-            continue  # builtins has all the events of the other
+            done.append(Done(module, setting, skipped="slow: with builtins only, which has all the events of this"))
+            continue
         began = time.monotonic()
         one = Done(module, setting)
         for attempt in range(_TRIES):
             under = run_module(module, setting)
+            one.cpu += under.cpu
             if not under.all_passed and (without is None or attempt):
                 without = run_module(module, "off")
+                one.cpu += without.cpu
             cases = compare(module, PYTHON, setting, under, without, known)
             wrong = {case.test for case in cases if case.wrong}
             # A crash or a hang is never luck, and a list that is wrong stays so.
@@ -110,7 +118,7 @@ def _is_here(module: Module) -> bool:
 
 def _unlisted(known: lists.Lists) -> list[str]:
     """Modules of greenlet's and gevent's tests that neither run nor are left out for a reason."""
-    listed = {(module.suite, module.name) for module in known.modules} | set(known.left_out)
+    listed = {(module.suite, module.name) for module in (*known.modules, *known.left_out)}
     missing = []
     for suite in ("greenlet", "gevent"):
         spec = importlib.util.find_spec(SUITES[suite])
@@ -124,7 +132,7 @@ def _print_one(one: Done) -> None:
     counts = Counter(case.verdict for case in one.cases)
     text = ", ".join(f"{number} {verdict.value}" for verdict, number in counts.items())
     late = f"; at a later try only: {', '.join(sorted(one.late))}" if one.late else ""
-    print(f"{one.module} {one.setting}: {text}{late}; {one.seconds:.1f} s", flush=True)
+    print(f"{one.module} {one.setting}: {text}{late}; {one.seconds:.1f} s, {one.cpu:.1f} of CPU", flush=True)
     for case in one.cases:
         if case.wrong:
             lines = [f"  {case.verdict.value.upper()} {case.test}", *(f"    {line}" for line in case.text.splitlines())]
@@ -135,7 +143,12 @@ def _print(done: Sequence[Done], unlisted: Sequence[str], took: float) -> None:
     counts = Counter(case.verdict for one in done for case in one.cases)
     for name in unlisted:
         print(f"NOT LISTED {name}: neither run nor left out by modules.toml")
-    print(f"{', '.join(f'{counts[verdict]} {verdict.value}' for verdict in Verdict)}; {took:.1f} s, Python {PYTHON}")
+    print(f"{', '.join(f'{counts[verdict]} {verdict.value}' for verdict in Verdict)}")
+    skipped = Counter(one.skipped for one in done if one.skipped)
+    for reason, number in sorted(skipped.items()):
+        print(f"{number} not run: {reason}")
+    cpu = sum(one.cpu for one in done)
+    print(f"{took:.1f} s, {cpu:.1f} of CPU; Python {PYTHON}")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ patch what is not. Whatever differs between the settings beside flamelet itself 
 the same things in the same order in each of them.
 """
 
+import faulthandler
 import importlib
 import json
 import os
@@ -89,6 +90,7 @@ class Outcomes:
 
 # Tests replace them, and gevent patches os.
 _write = os.write
+_times = os.times
 _dumps = json.dumps
 
 
@@ -173,6 +175,7 @@ RUN = {"cpython": run_cpython, "greenlet": run_greenlet, "gevent": run_gevent}
 
 
 def main() -> None:
+    faulthandler.enable()
     setting, path, suite, module, *rest = sys.argv[1:]
     outcomes = Outcomes(path)
     watch = Watch(setting, restart="restart" in rest)
@@ -187,7 +190,7 @@ def main() -> None:
         RUN[suite](module)
     except SystemExit as error:
         code = error.code
-    outcomes.write(ends=code if isinstance(code, int) else int(code is not None))
+    outcomes.write(ends=code if isinstance(code, int) else int(code is not None), cpu=round(sum(_times()[:4]), 2))
     if not outcomes.own:
         raise SystemExit(code)  # a child that was forked by a test
     if watch.on:
