@@ -30,6 +30,9 @@ requirements() {
             echo command:unshare util-linux
             echo keyring debian-archive-keyring
             ;;
+        mutants)
+            echo library:cmocka libcmocka-dev
+            ;;
         real)
             echo command:redis-server redis-server
             ;;

@@ -81,6 +81,7 @@ def _lint_python(machine: Machine, transcript: Transcript) -> Result:
     checks.run("mypy")
     checks.run("mypy", "scripts/devtools", "tests/scripts", MYPYPATH="scripts")
     checks.run("mypy", "tests/real", MYPYPATH="tests/real")
+    checks.run("mypy", "tests/mutants", MYPYPATH="tests/mutants:tests/mutants/plugin")
     return checks.result
 
 

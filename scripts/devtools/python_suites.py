@@ -28,7 +28,9 @@ def _run(machine: Machine, python: Python, transcript: Transcript) -> Result:
 
 
 def _run_scripts(machine: Machine, transcript: Transcript) -> Result:
-    return run_pytest(machine.tools(machine.newest, transcript), "py-scripts", ["tests/scripts"], transcript)
+    return run_pytest(
+        machine.tools(machine.newest, transcript), "py-scripts", ["tests/scripts", "tests/mutants"], transcript
+    )
 
 
 def run_pytest(venv: Venv, suite: str, tests: list[str], transcript: Transcript, **variables: str) -> Result:

@@ -16,6 +16,7 @@ from devtools import (
     generated_suites,
     lint_suites,
     long_suites,
+    mutants_suites,
     next_suites,
     others_suites,
     python_suites,
@@ -43,6 +44,7 @@ _MORE_PARTS = {
     "generated": "programs made from seeds, against what an oracle says of them",
     "others": "the tests of CPython, greenlet and gevent, with flamelet started",
     "next": "the Python package on Debian's newest interpreters, in a chroot: needs root",
+    "mutants": "statements of the C code altered, one at a time: 85% of that must make a test fail; takes hours",
     "real": "gunicorn, Celery with Redis, Flask-SocketIO and SQLAlchemy asyncio, with and without flamelet",
 }
 
@@ -68,7 +70,7 @@ def main() -> int:
     if not usable:
         print("no Python here can build flamelet", file=sys.stderr)
         return 1
-    suites = _suites(Machine(usable))
+    suites = _suites(Machine(usable), options)
     names = [name for given in options.names or ["all"] for name in (_PARTS if given == "all" else [given])]
     if unknown := [name for name in names if name not in _all_names(suites)]:
         print(f"no part or suite {unknown[0]!r}; there are: all, {', '.join(_all_names(suites))}", file=sys.stderr)
@@ -106,11 +108,25 @@ def _parse() -> argparse.Namespace:
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help='parts, or suites such as "c-asan"; default: all')
     parser.add_argument("-v", "--verbose", action="store_true", help="show all output while the suites run")
-    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="suites at a time (default 2; 1 with -v)")
+    parser.add_argument(
+        "--jobs", type=int, default=2, metavar="N", help="suites, or mutants, at a time (default 2; suites with -v: 1)"
+    )
+    mutants = parser.add_argument_group("mutants")
+    mutants.add_argument("--count", metavar="N", help="how many (default 200)")
+    mutants.add_argument("--seed", metavar="S", help="draw the same mutants again (default: others each time)")
+    mutants.add_argument("--only", action="append", default=[], metavar="FILE", help="of this file alone; repeatable")
+    mutants.add_argument("--resume", action="store_true", help="go on with the last run")
+    mutants.add_argument("--survivors", action="store_true", help="try the last run's survivors again")
     return parser.parse_args()
 
 
-def _suites(machine: Machine) -> list[Suite]:
+def _for_mutants(options: argparse.Namespace) -> list[str]:
+    given = [f"--jobs={options.jobs}", *(f"--only={file}" for file in options.only)]
+    given += [f"--{name}={value}" for name in ("count", "seed") if (value := getattr(options, name)) is not None]
+    return [*given, *(f"--{name}" for name in ("resume", "survivors") if getattr(options, name))]
+
+
+def _suites(machine: Machine, options: argparse.Namespace) -> list[Suite]:
     return [
         *c_suites.suites(),
         *python_suites.suites(machine),
@@ -122,6 +138,7 @@ def _suites(machine: Machine) -> list[Suite]:
         *others_suites.suites(machine),
         *next_suites.suites(machine),
         *real_suites.suites(machine),
+        *mutants_suites.suites(machine, _for_mutants(options)),
     ]
 
 
