@@ -118,6 +118,12 @@ static void answer(struct fl_client *client, const struct fl_request *request)
     fl_message_done(message, client->seq, request);
 }
 
+static void list_processes(struct fl_client *client, const struct fl_service *service, const struct fl_request *request)
+{
+    struct fl_buffer *message = enqueue(client);
+    fl_message_processes(message, client->seq, request, &service->discovery);
+}
+
 static void serve(struct fl_client *client, struct fl_service *service, const struct fl_request *request, uint64_t now)
 {
     switch (request->command) {
@@ -130,6 +136,9 @@ static void serve(struct fl_client *client, struct fl_service *service, const st
     case FL_COMMAND_UNSUBSCRIBE:
         client->subscribed = client->update_due = false;
         answer(client, request);
+        break;
+    case FL_COMMAND_PROCESSES:
+        list_processes(client, service, request);
         break;
     case FL_COMMAND_DISCONNECT:
     default:

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list and all sockets; held across a fork */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list and all files; held across a fork */
 static struct fl_fork_guard *guards;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int install_error;
@@ -28,9 +28,9 @@ static void after_fork_in_child(void)
         atomic_store(&guard->orphaned, true);
         for (int i = 0; i < FL_GUARDED_MAX; i++) {
             struct stat status;
-            int fd = guard->sockets[i].fd;
-            if (fd >= 0 && fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode) &&
-                status.st_ino == guard->sockets[i].inode)
+            int fd = guard->files[i].fd;
+            if (fd >= 0 && fstat(fd, &status) == 0 && status.st_dev == guard->files[i].device &&
+                status.st_ino == guard->files[i].inode)
                 close(fd);
         }
     }
@@ -49,7 +49,7 @@ int fl_fork_guard_init(struct fl_fork_guard *guard)
     if (install_error != 0)
         return FL_ENOMEM;
     for (int i = 0; i < FL_GUARDED_MAX; i++)
-        guard->sockets[i].fd = -1;
+        guard->files[i].fd = -1;
     atomic_init(&guard->orphaned, false);
     pthread_mutex_lock(&lock);
     guard->next = guards;
@@ -78,10 +78,11 @@ bool fl_fork_guard_add(struct fl_fork_guard *guard, int fd)
         return false;
     pthread_mutex_lock(&lock);
     for (int i = 0; i < FL_GUARDED_MAX && !added; i++) {
-        if (guard->sockets[i].fd >= 0)
+        if (guard->files[i].fd >= 0)
             continue;
-        guard->sockets[i].fd = fd;
-        guard->sockets[i].inode = status.st_ino;
+        guard->files[i].fd = fd;
+        guard->files[i].device = status.st_dev;
+        guard->files[i].inode = status.st_ino;
         added = true;
     }
     pthread_mutex_unlock(&lock);
@@ -94,9 +95,9 @@ bool fl_fork_guard_remove(struct fl_fork_guard *guard, int fd)
 
     pthread_mutex_lock(&lock);
     for (int i = 0; i < FL_GUARDED_MAX && !known; i++) {
-        known = guard->sockets[i].fd == fd;
+        known = guard->files[i].fd == fd;
         if (known)
-            guard->sockets[i].fd = -1;
+            guard->files[i].fd = -1;
     }
     pthread_mutex_unlock(&lock);
     return known;

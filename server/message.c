@@ -42,6 +42,16 @@ void fl_message_subscribed(struct fl_buffer *out, uint32_t seq, const struct fl_
     fl_buffer_add(out, "}}", 2);
 }
 
+void fl_message_processes(struct fl_buffer *out, uint32_t seq, const struct fl_request *request,
+                          const struct fl_discovery *discovery)
+{
+    begin_response(out, seq, request->seq, true, request->name);
+    begin_body(out);
+    fl_json_key(out, "processes");
+    fl_discovery_list(discovery, out);
+    fl_buffer_add(out, "}}", 2);
+}
+
 void fl_message_refused(struct fl_buffer *out, uint32_t seq, const struct fl_request *request,
                         const struct fl_refusal *refusal)
 {

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "buffer.h"
+#include "discovery.h"
 #include "request.h"
 #include "wire.h"
 
@@ -21,6 +22,10 @@ void fl_message_about(struct fl_buffer *out, uint32_t seq, uint32_t request_seq,
 /* The response to `flamelet/subscribe`. */
 void fl_message_subscribed(struct fl_buffer *out, uint32_t seq, const struct fl_request *request,
                            uint32_t subscription);
+
+/* The response to `flamelet/processes`. */
+void fl_message_processes(struct fl_buffer *out, uint32_t seq, const struct fl_request *request,
+                          const struct fl_discovery *discovery);
 
 /* The response to a request that was refused. */
 void fl_message_refused(struct fl_buffer *out, uint32_t seq, const struct fl_request *request,

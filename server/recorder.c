@@ -1,4 +1,5 @@
 #include "recorder.h"
+#include "background.h"
 #include "clock.h"
 #include "error.h"
 #include "message.h"
@@ -6,11 +7,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -24,11 +23,9 @@ struct fl_recorder {
     uint64_t period_ns;
     size_t limit;
 
-    pthread_mutex_t lock; /* guards `ends` */
-    pthread_cond_t wake;
-    bool ends, last;
-    bool runs; /* there is a thread: of whoever starts and stops it */
-    pthread_t thread;
+    atomic_uchar *began;
+    bool last; /* one more update before the end: written before the thread is asked to end */
+    struct fl_background thread;
 
     /* The thread's. */
     struct fl_shadow *shadow;
@@ -132,18 +129,8 @@ static void update(struct fl_recorder *recorder)
             recorder->error = errno;
         (void)unlink(recorder->temporary);
     }
-}
-
-/* False: it is time to end. */
-static bool wait_until(struct fl_recorder *recorder, uint64_t due)
-{
-    const struct timespec at = {.tv_sec = (time_t)(due / 1000000000u), .tv_nsec = (long)(due % 1000000000u)};
-    pthread_mutex_lock(&recorder->lock);
-    while (!recorder->ends && pthread_cond_timedwait(&recorder->wake, &recorder->lock, &at) == 0)
-        ;
-    bool goes_on = !recorder->ends;
-    pthread_mutex_unlock(&recorder->lock);
-    return goes_on;
+    if (is_first && recorder->error == 0 && recorder->began)
+        atomic_store(recorder->began, 1);
 }
 
 static void *record(void *argument)
@@ -151,7 +138,7 @@ static void *record(void *argument)
     struct fl_recorder *recorder = argument;
     pthread_setname_np(pthread_self(), "flamelet-rec");
     /* The first one too comes after a while: a program of less than a second is written once, at its end. */
-    while (wait_until(recorder, recorder->due)) {
+    while (fl_background_wait_until(&recorder->thread, recorder->due)) {
         uint64_t begin = fl__monotonic_ns();
         update(recorder);
         uint64_t now = fl__monotonic_ns();
@@ -163,34 +150,16 @@ static void *record(void *argument)
     return NULL;
 }
 
-/* With all signals blocked from its first instruction, so that none of the program's is ever delivered there. */
 static int start_thread(struct fl_recorder *recorder)
 {
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    if (pthread_attr_init(&attributes) != 0)
-        return FL_ENOMEM;
-    pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    recorder->ends = false;
-    recorder->runs = pthread_create(&recorder->thread, &attributes, record, recorder) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return recorder->runs ? 0 : FL_ESYSTEM;
+    return fl_background_start(&recorder->thread, STACK_SIZE, record, recorder);
 }
 
 static void end_thread(struct fl_recorder *recorder, bool last)
 {
-    if (!recorder->runs)
-        return;
-    pthread_mutex_lock(&recorder->lock);
-    recorder->ends = true;
-    recorder->last = last;
-    pthread_cond_signal(&recorder->wake);
-    pthread_mutex_unlock(&recorder->lock);
-    pthread_join(recorder->thread, NULL);
-    recorder->runs = false;
+    recorder->last = last; /* the mutex of the next call publishes it */
+    fl_background_ask_to_end(&recorder->thread);
+    fl_background_join(&recorder->thread);
 }
 
 static void destroy(struct fl_recorder *recorder)
@@ -199,8 +168,7 @@ static void destroy(struct fl_recorder *recorder)
         close(recorder->fd);
     fl_buffer_fini(&recorder->lines);
     fl_shadow_destroy(recorder->shadow);
-    pthread_cond_destroy(&recorder->wake);
-    pthread_mutex_destroy(&recorder->lock);
+    fl_background_fini(&recorder->thread);
     free(recorder->path);
     free(recorder->temporary);
     free(recorder);
@@ -210,23 +178,22 @@ int fl_recorder_start(const struct fl_recorder_options *options, struct fl_sessi
                       struct fl_recorder **recorder)
 {
     struct fl_recorder *made = calloc(1, sizeof *made);
-    pthread_condattr_t monotonic;
     *recorder = NULL;
     if (!made)
         return FL_ENOMEM;
+    if (fl_background_init(&made->thread) != 0) {
+        free(made);
+        return FL_ENOMEM;
+    }
     made->session = session;
     made->about = options->about;
     made->period_ns = (uint64_t)(options->period_ms ? options->period_ms : PERIOD_MS) * 1000000u;
     made->due = fl__monotonic_ns() + made->period_ns;
     made->limit = options->limit ? options->limit : LIMIT;
+    made->began = options->began;
     made->fd = -1;
     made->path = strdup(options->path);
     made->temporary = strdup(options->temporary);
-    pthread_mutex_init(&made->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&made->wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
     int error = made->path && made->temporary ? fl_shadow_create(session, &made->shadow) : FL_ENOMEM;
     if (error == 0)
         error = start_thread(made);
@@ -253,6 +220,6 @@ void fl_recorder_pause(struct fl_recorder *recorder)
 
 void fl_recorder_resume(struct fl_recorder *recorder)
 {
-    if (!recorder->runs)
+    if (!recorder->thread.runs)
         (void)start_thread(recorder);
 }

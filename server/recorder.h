@@ -10,6 +10,8 @@
 #ifndef FL_RECORDER_H
 #define FL_RECORDER_H
 
+#include <stdatomic.h>
+
 #include "wire.h"
 
 struct fl_recorder;
@@ -20,6 +22,7 @@ struct fl_recorder_options {
     struct fl_about about; /* texts are borrowed for the recorder's life */
     unsigned period_ms;    /* between updates, 0: 1000 */
     size_t limit;          /* bytes of the file, then it is written anew; 0: 256 MiB */
+    atomic_uchar *began;   /* set to 1 once the file stands under its name; borrowed, NULL: nobody asks */
 };
 
 /* Returns 0, FL_ENOMEM or FL_ESYSTEM. The session must live longer. Any thread. */

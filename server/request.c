@@ -150,6 +150,7 @@ static bool read_command(const json_t *message, struct fl_request *request, stru
     } known[] = {{"initialize", FL_COMMAND_INITIALIZE},
                  {"flamelet/subscribe", FL_COMMAND_SUBSCRIBE},
                  {"flamelet/unsubscribe", FL_COMMAND_UNSUBSCRIBE},
+                 {"flamelet/processes", FL_COMMAND_PROCESSES},
                  {"disconnect", FL_COMMAND_DISCONNECT}};
     const char *type = json_string_value(json_object_get(message, "type"));
     const char *name = json_string_value(json_object_get(message, "command"));
@@ -188,6 +189,7 @@ static bool read_request(const json_t *message, struct fl_request *request, stru
     case FL_COMMAND_SUBSCRIBE:
         return read_subscribe(arguments, request, refusal);
     case FL_COMMAND_UNSUBSCRIBE:
+    case FL_COMMAND_PROCESSES:
     case FL_COMMAND_DISCONNECT:
     default:
         return true;

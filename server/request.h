@@ -21,7 +21,13 @@
 #define FL_RATE_MAX     20.0
 #define FL_RATE_DEFAULT 5.0
 
-enum fl_command { FL_COMMAND_INITIALIZE, FL_COMMAND_SUBSCRIBE, FL_COMMAND_UNSUBSCRIBE, FL_COMMAND_DISCONNECT };
+enum fl_command {
+    FL_COMMAND_INITIALIZE,
+    FL_COMMAND_SUBSCRIBE,
+    FL_COMMAND_UNSUBSCRIBE,
+    FL_COMMAND_PROCESSES,
+    FL_COMMAND_DISCONNECT
+};
 
 /* Error ids of protocol.md. */
 enum fl_refusal_id {

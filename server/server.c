@@ -110,13 +110,16 @@ static void create_context(struct fl_server *server)
         .fd_limit_per_thread = DESCRIPTORS_MAX,
         .count_threads = 1,
     };
-    struct sigaction pipe_action;
+    struct sigaction before, after;
 
     lws_set_log_level(0, NULL);
-    /* Creating a context makes the whole process ignore SIGPIPE. How the program wants it is not ours to say. */
-    sigaction(SIGPIPE, NULL, &pipe_action);
+    /* Creating a context makes the whole process ignore SIGPIPE, first of all. How the program wants it is not ours to
+     * say: it may even say it meanwhile. */
+    sigaction(SIGPIPE, NULL, &before);
     server->context = lws_create_context(&info);
-    sigaction(SIGPIPE, &pipe_action, NULL);
+    sigaction(SIGPIPE, NULL, &after);
+    if (after.sa_handler == SIG_IGN && before.sa_handler != SIG_IGN)
+        sigaction(SIGPIPE, &before, NULL);
     if (server->context)
         server->vhost = lws_create_vhost(server->context, &info);
 }
@@ -197,12 +200,37 @@ static void sleep_until(uint64_t due)
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
 }
 
+/* Opens the port, gives it to the library, and tells where it is. */
+static int open_port(struct fl_server *server)
+{
+    int listener = fl_listen(server->port_wanted, &server->port);
+    if (listener < 0)
+        return listener;
+    create_context(server);
+    int error = server->vhost ? adopt_listener(server, listener) : FL_ENOMEM;
+    if (error != 0) {
+        close(listener);
+        return error;
+    }
+    struct fl_discovery *discovery = &server->service.discovery;
+    fl_discovery_announce(discovery, server->runtime, &server->service.about, server->port, server->service.token);
+    if (discovery->own)
+        (void)fl_fork_guard_add(&server->guard, discovery->file);
+    atomic_store(&server->listens, true);
+    if (server->began)
+        atomic_store(server->began, 1);
+    return 0;
+}
+
 static void *serve(void *argument)
 {
     struct fl_server *server = argument;
 
     pthread_setname_np(pthread_self(), "flamelet");
     atomic_store(&server->tid, (int)syscall(SYS_gettid));
+    if (!atomic_load(&server->listens) &&
+        (!fl_background_wait_until(&server->thread, server->due) || open_port(server) != 0))
+        return NULL;
     while (!atomic_load(&server->pausing)) {
         uint64_t now = fl__monotonic_ns();
         run_due(server, now);
@@ -221,21 +249,18 @@ static void *serve(void *argument)
     return NULL;
 }
 
-/* With all signals blocked from its first instruction, so that none of the program's is ever delivered there. */
 static int start_thread(struct fl_server *server)
 {
-    pthread_attr_t attributes;
-    sigset_t all, before;
+    return fl_background_start(&server->thread, STACK_SIZE, serve, server);
+}
 
-    if (pthread_attr_init(&attributes) != 0)
-        return FL_ENOMEM;
-    pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&server->thread, &attributes, serve, server);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return error == 0 ? 0 : FL_ESYSTEM;
+/* `pausing` or `stopping` is set: the thread sees it, or what it waits in is ended here. */
+static void end_thread(struct fl_server *server)
+{
+    fl_background_ask_to_end(&server->thread);
+    if (atomic_load(&server->listens))
+        lws_cancel_service(server->context);
+    fl_background_join(&server->thread);
 }
 
 static void destroy(struct fl_server *server)
@@ -244,7 +269,10 @@ static void destroy(struct fl_server *server)
         lws_context_destroy(server->context);
     fl_pictures_forget(&server->service.pictures);
     fl_shadow_destroy(server->service.shadow);
+    fl_discovery_withdraw(&server->service.discovery);
     fl_fork_guard_fini(&server->guard);
+    fl_background_fini(&server->thread);
+    free(server->runtime);
     free(server);
 }
 
@@ -253,6 +281,12 @@ static int fill_in(struct fl_server *server, const struct fl_server_options *opt
     server->pages = options->pages;
     server->page_count = options->page_count;
     server->service.about = options->about;
+    server->port_wanted = options->port;
+    server->began = options->began;
+    if (options->after_ms)
+        server->due = fl__monotonic_ns() + (uint64_t)options->after_ms * NS_PER_MS;
+    if (options->runtime && !(server->runtime = strdup(options->runtime)))
+        return FL_ENOMEM;
     if (options->token) {
         if (strlen(options->token) != FL_TOKEN_DIGITS)
             return FL_ERANGE;
@@ -264,33 +298,22 @@ static int fill_in(struct fl_server *server, const struct fl_server_options *opt
     return error != 0 ? error : fl_shadow_watch_lock(server->service.shadow);
 }
 
-/* Opens the port and gives it to the library. */
-static int open_port(struct fl_server *server, uint16_t port)
-{
-    int listener = fl_listen(port, &server->port);
-    if (listener < 0)
-        return listener;
-    create_context(server);
-    int error = server->vhost ? adopt_listener(server, listener) : FL_ENOMEM;
-    if (error != 0)
-        close(listener);
-    return error;
-}
-
 int fl_server_start(const struct fl_server_options *options, struct fl_session *session, struct fl_server **server)
 {
     struct fl_server *s = calloc(1, sizeof *s);
     if (!s)
         return FL_ENOMEM;
-    int error = fl_fork_guard_init(&s->guard);
+    int error = fl_background_init(&s->thread);
+    if (error == 0 && (error = fl_fork_guard_init(&s->guard)) != 0)
+        fl_background_fini(&s->thread);
     if (error != 0) {
         free(s);
         return error;
     }
     json_object_seed(0);
     error = fill_in(s, options, session);
-    if (error == 0)
-        error = open_port(s, options->port);
+    if (error == 0 && s->due == 0)
+        error = open_port(s);
     if (error == 0)
         error = start_thread(s);
     if (error != 0) {
@@ -303,7 +326,7 @@ int fl_server_start(const struct fl_server_options *options, struct fl_session *
 
 uint16_t fl_server_port(const struct fl_server *server)
 {
-    return server->port;
+    return atomic_load(&server->listens) ? server->port : 0;
 }
 
 const char *fl_server_token(const struct fl_server *server)
@@ -315,8 +338,7 @@ void fl_server_pause(struct fl_server *server)
 {
     if (!server || atomic_load(&server->guard.orphaned) || atomic_exchange(&server->pausing, true))
         return;
-    lws_cancel_service(server->context);
-    pthread_join(server->thread, NULL);
+    end_thread(server);
     /* A thread that has been joined is still counted for some microseconds. */
     for (int i = 0; i < PAUSE_TRIES && syscall(SYS_tgkill, getpid(), atomic_load(&server->tid), 0) == 0; i++)
         sleep_until(fl__monotonic_ns() + PAUSE_NS);
@@ -339,8 +361,7 @@ void fl_server_stop(struct fl_server *server)
         return;
     if (!atomic_load(&server->pausing)) {
         atomic_store(&server->stopping, true);
-        lws_cancel_service(server->context);
-        pthread_join(server->thread, NULL);
+        end_thread(server);
     }
     destroy(server);
 }

@@ -11,6 +11,7 @@
 #ifndef FL_SERVER_H
 #define FL_SERVER_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,9 @@ struct fl_server_options {
     const struct fl_page_file *pages; /* shape: page_count; borrowed until fl_server_stop() */
     size_t page_count;
     struct fl_about about; /* borrowed until fl_server_stop() */
+    unsigned after_ms;     /* listens only after so long, and is silent where it then can't; 0: at once */
+    const char *runtime;   /* folder for discovery.h, copied; NULL: this process is not to be found */
+    atomic_uchar *began;   /* set to 1 once it listens; borrowed, NULL: nobody asks */
 };
 
 /*
@@ -35,7 +39,7 @@ struct fl_server_options {
  */
 int fl_server_start(const struct fl_server_options *options, struct fl_session *session, struct fl_server **server);
 
-/* The port it listens on. Any thread. */
+/* The port it listens on; 0: it does not yet. Any thread. */
 uint16_t fl_server_port(const struct fl_server *server);
 
 /* 64 hex digits, valid until fl_server_stop(). Any thread. */

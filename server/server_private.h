@@ -4,10 +4,10 @@
 #define FL_SERVER_PRIVATE_H
 
 #include <libwebsockets.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "background.h"
 #include "fork_guard.h"
 #include "http.h"
 #include "schedule.h"
@@ -20,7 +20,8 @@
 struct fl_server {
     struct lws_context *context;
     struct lws_vhost *vhost;
-    pthread_t thread;
+    struct fl_background thread;
+    atomic_bool listens;  /* set by the thread, or before there is one: context, vhost and port hold from then on */
     atomic_bool stopping; /* set by fl_server_stop() */
     atomic_bool pausing;  /* set by fl_server_pause() */
     atomic_int tid;       /* of the thread, to the system */
@@ -31,6 +32,10 @@ struct fl_server {
     const struct fl_page_file *pages; /* shape: page_count */
     size_t page_count;
     uint16_t port;
+    uint16_t port_wanted;  /* 0: any that is free */
+    uint64_t due;          /* when it is to listen, ns of CLOCK_MONOTONIC; 0: it does from the start */
+    char *runtime;         /* owned; NULL: nobody is told */
+    atomic_uchar *began;   /* borrowed, may be NULL */
     unsigned socket_count; /* accepted and not closed */
 
     struct fl_connection *connections; /* websockets */

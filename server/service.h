@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "auth.h"
+#include "discovery.h"
 #include "pictures.h"
 #include "shadow.h"
 #include "wire.h"
@@ -19,7 +20,8 @@
 struct fl_service {
     char token[FL_TOKEN_DIGITS + 1];
     struct fl_about about;
-    struct fl_shadow *shadow; /* owned by the server */
+    struct fl_discovery discovery; /* what other processes know of this one, and it of them */
+    struct fl_shadow *shadow;      /* owned by the server */
     struct fl_pictures pictures;
     uint64_t refreshed; /* when the shadow was refreshed, ns of CLOCK_MONOTONIC; 0: never */
 };

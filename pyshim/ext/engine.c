@@ -14,6 +14,7 @@ struct fl_engine fl_engine = {.generation = 1};
 
 static int create_session(const struct fl_session_options *options)
 {
+    fl_engine.session_options = *options;
     int error = fl_session_create(options, &fl_engine.session);
     if (error == FL_ESTATE) {
         PyErr_SetString(PyExc_RuntimeError, "flamelet: the clock that was asked for does not exist on this machine "
@@ -38,9 +39,11 @@ int fl_engine_start(const struct fl_engine_options *options)
     if (fl_compat_code_slot_init() != 0)
         return -1;
     struct fl_own_cost cost = {0};
-    bool measures = fl_engine.session == NULL;
-    if (!fl_engine.session && (create_session(&options->session) != 0 || fl_own_cost_begin(&cost) != 0))
+    bool is_first = fl_engine.session == NULL, measures = is_first && fl_engine.call_cost == 0;
+    if ((is_first && create_session(&options->session) != 0) || (measures && fl_own_cost_begin(&cost) != 0))
         return -1;
+    if (is_first)
+        fl_own_cost_tell();
     fl_engine.builtins = options->builtins;
     fl_greenlets_notice();
     fl_seeding_begin();
@@ -103,6 +106,7 @@ void fl_engine_after_fork_in_child(void)
 {
     /* The parent's tables are a copy whose other writers are gone; the child starts clean and quiet. They are not
      * freed: another thread may have held a lock of theirs when it vanished. */
+    fl_engine.forked_while_running = fl_engine.running;
     fl_engine.running = false;
     fl_engine.session = NULL;
     fl_engine.ended = false;

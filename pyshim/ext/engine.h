@@ -12,6 +12,9 @@ struct fl_engine {
     bool running;               /* events are delivered */
     bool builtins;              /* C functions too */
     bool ended;
+    uint32_t call_cost, switch_cost; /* ps (own_cost.h); 0: not measured in this process, or the one it comes from */
+    bool forked_while_running;       /* in the child of a fork: whether its parent was profiled then */
+    struct fl_session_options session_options; /* of the session; outlives a fork */
     /* Counts whatever makes each thread look anew where it stands: a start, greenlet being imported. A thread compares
      * it with its own at each event (threads.h). Starts at 1: a thread that was never seen has 0. */
     uint64_t generation;

@@ -1,57 +1,44 @@
 #include "live_recording.h"
 #include "engine.h"
 #include "error.h"
+#include "kept_about.h"
 #include "recorder.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-/* The recorder, and the texts that it borrows. */
+/* The recorder, and what it borrows. */
 static struct {
     struct fl_recorder *recorder; /* NULL: there is none */
-    pid_t pid;                    /* of the process that began it: the child of a fork has none */
-    char *program, *python, *version;
+    struct fl_kept_about about;   /* of the process that began it: the child of a fork has no recorder */
 } live;
 
 static bool is_live(void)
 {
-    return live.recorder && live.pid == getpid();
+    return live.recorder && fl_kept_about_is_of_this_process(&live.about);
 }
 
-static void forget_texts(void)
+int fl_live_recording_start(const char *path, const char *temporary, const struct fl_about *about, atomic_uchar *began)
 {
-    free(live.program);
-    free(live.python);
-    free(live.version);
-    live.program = live.python = live.version = NULL;
+    if (!fl_kept_about_set(&live.about, about->program, about->python, about->version))
+        return FL_ENOMEM;
+    const struct fl_recorder_options options = {
+        .path = path, .temporary = temporary, .about = live.about.about, .began = began};
+    live.recorder = NULL;
+    int error = fl_recorder_start(&options, fl_engine.session, &live.recorder);
+    if (error != 0)
+        fl_kept_about_drop(&live.about);
+    return error;
 }
 
 PyObject *fl_live_recording_begin(PyObject *self, PyObject *args)
 {
-    const char *program, *python, *version;
+    struct fl_about about = {0};
     PyObject *path, *temporary;
     (void)self;
     if (!PyArg_ParseTuple(args, "O&O&sss:record", PyUnicode_FSConverter, &path, PyUnicode_FSConverter, &temporary,
-                          &program, &python, &version))
+                          &about.program, &about.python, &about.version))
         return NULL;
-    int error = 0;
     bool ready = fl_engine.session && !is_live();
-    if (ready) {
-        forget_texts();
-        live.program = strdup(program);
-        live.python = strdup(python);
-        live.version = strdup(version);
-        const struct fl_recorder_options options = {
-            .path = PyBytes_AS_STRING(path),
-            .temporary = PyBytes_AS_STRING(temporary),
-            .about = {.version = live.version, .program = live.program, .python = live.python, .pid = getpid()}};
-        live.pid = getpid();
-        live.recorder = NULL;
-        error = live.program && live.python && live.version
-                    ? fl_recorder_start(&options, fl_engine.session, &live.recorder)
-                    : FL_ENOMEM;
-    }
+    int error =
+        ready ? fl_live_recording_start(PyBytes_AS_STRING(path), PyBytes_AS_STRING(temporary), &about, NULL) : 0;
     Py_DECREF(path);
     Py_DECREF(temporary);
     if (!ready) {
@@ -60,7 +47,6 @@ PyObject *fl_live_recording_begin(PyObject *self, PyObject *args)
         return NULL;
     }
     if (error != 0) {
-        forget_texts();
         PyErr_Format(PyExc_RuntimeError, "flamelet: the recording could not be begun: %s", fl_error_text(error));
         return NULL;
     }
@@ -77,7 +63,7 @@ PyObject *fl_live_recording_end(PyObject *self, PyObject *unused)
         Py_BEGIN_ALLOW_THREADS
         error = fl_recorder_stop(recorder, false);
         Py_END_ALLOW_THREADS
-        forget_texts();
+        fl_kept_about_drop(&live.about);
     }
     return PyLong_FromLong(error);
 }

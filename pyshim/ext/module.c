@@ -4,6 +4,7 @@
 #include "cpu_clock.h"
 #include "engine.h"
 #include "filters.h"
+#include "following.h"
 #include "functions.h"
 #include "gil.h"
 #include "greenlets.h"
@@ -174,8 +175,13 @@ static PyMethodDef methods[] = {
     {"end_record", fl_live_recording_end, METH_NOARGS, NULL},
     {"serve", fl_serving_start, METH_VARARGS, NULL},
     {"unserve", fl_serving_stop, METH_NOARGS, NULL},
-    {"pause_serving", fl_serving_pause, METH_NOARGS, NULL},
-    {"resume_serving", fl_serving_resume, METH_NOARGS, NULL},
+    {"follow", (PyCFunction)(void (*)(void))fl_following_prepare, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"before_fork", fl_following_before_fork, METH_NOARGS, NULL},
+    {"after_fork_in_parent", fl_following_after_fork_in_parent, METH_NOARGS, NULL},
+    {"after_fork_in_child", fl_following_after_fork_in_child, METH_NOARGS, NULL},
+    {"followed_recording", fl_following_recording, METH_NOARGS, NULL},
+    {"followed_is_recorded", fl_following_recorded, METH_NOARGS, NULL},
+    {"followed_children", fl_following_children, METH_NOARGS, NULL},
     {"serving", fl_serving_where, METH_NOARGS, NULL},
     {"label", fl_labels_set, METH_O, NULL},
     {"clocks", clocks, METH_NOARGS, NULL},

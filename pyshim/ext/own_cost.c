@@ -137,6 +137,12 @@ static double time_switches(struct fl_thread *thread)
     return made ? switch_factor * (best_call + best_core) : -1;
 }
 
+void fl_own_cost_tell(void)
+{
+    atomic_store(&fl_engine.session->call_cost, fl_engine.call_cost);
+    atomic_store(&fl_engine.session->switch_cost, fl_engine.switch_cost);
+}
+
 /* With the calling thread's events going to `thread`. */
 static int measure(const struct fl_own_cost *cost, struct fl_thread *thread)
 {
@@ -147,8 +153,9 @@ static int measure(const struct fl_own_cost *cost, struct fl_thread *thread)
     if (switch_ns < 0)
         return PyErr_Occurred() ? -1 : 0;
     double call_ns = with_ns > cost->without_ns ? with_ns - cost->without_ns : 0;
-    atomic_store(&fl_engine.session->call_cost, (uint32_t)(call_ns * 1e3));
-    atomic_store(&fl_engine.session->switch_cost, (uint32_t)(switch_ns * 1e3));
+    fl_engine.call_cost = (uint32_t)(call_ns * 1e3);
+    fl_engine.switch_cost = (uint32_t)(switch_ns * 1e3);
+    fl_own_cost_tell();
     return 0;
 }
 

@@ -16,6 +16,9 @@ struct fl_own_cost {
     double without_ns;  /* one call without events */
 };
 
+/* The session gets the costs that were measured before: by this process, or by the one that it was forked from. */
+void fl_own_cost_tell(void);
+
 /* Before the hooks are installed. 0, or -1 with an exception set (a signal handler may raise). */
 int fl_own_cost_begin(struct fl_own_cost *cost);
 

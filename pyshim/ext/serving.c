@@ -2,27 +2,24 @@
 #include "engine.h"
 #include "error.h"
 #include "http.h"
-#include "live_recording.h"
+#include "kept_about.h"
 #include "page.h"
 #include "recording.h"
 #include "server.h"
 #include "shadow.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-/* The server, and the texts that it borrows. GIL. */
+/* The server, and what it borrows. GIL. */
 static struct {
-    struct fl_server *server; /* NULL: does not serve */
-    pid_t pid;                /* of the process that started it: the child of a fork has none */
-    char *program, *python, *version;
+    struct fl_server *server;   /* NULL: does not serve */
+    struct fl_kept_about about; /* of the process that started it: the child of a fork has no server */
 } serving;
 
 static bool is_serving(void)
 {
-    return serving.server && serving.pid == getpid();
+    return serving.server && fl_kept_about_is_of_this_process(&serving.about);
 }
 
 static PyObject *nothing_started(void)
@@ -56,18 +53,10 @@ PyObject *fl_serving_recording(PyObject *self, PyObject *args)
     return bytes;
 }
 
-static void forget_texts(void)
-{
-    free(serving.program);
-    free(serving.python);
-    free(serving.version);
-    serving.program = serving.python = serving.version = NULL;
-}
-
 PyObject *fl_serving_where(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
-    if (!is_serving())
+    if (!is_serving() || fl_server_port(serving.server) == 0)
         Py_RETURN_NONE;
     return Py_BuildValue("is", (int)fl_server_port(serving.server), fl_server_token(serving.server));
 }
@@ -89,78 +78,80 @@ static PyObject *raise_start_error(int error, int port)
     return NULL;
 }
 
+static void stop_serving(void)
+{
+    struct fl_server *server = serving.server;
+    serving.server = NULL;
+    Py_BEGIN_ALLOW_THREADS
+    fl_server_stop(server);
+    Py_END_ALLOW_THREADS
+    fl_kept_about_drop(&serving.about);
+}
+
+int fl_serving_begin(const struct fl_server_options *options)
+{
+    struct fl_server_options own = *options;
+    struct fl_server *server = NULL;
+    if (!fl_kept_about_set(&serving.about, options->about.program, options->about.python, options->about.version))
+        return FL_ENOMEM;
+    own.about = serving.about.about;
+    own.pages = fl_page_files;
+    own.page_count = fl_page_file_count;
+    int error;
+    Py_BEGIN_ALLOW_THREADS
+    error = fl_server_start(&own, fl_engine.session, &server);
+    Py_END_ALLOW_THREADS
+    serving.server = server;
+    if (error != 0)
+        fl_kept_about_drop(&serving.about);
+    return error;
+}
+
 PyObject *fl_serving_start(PyObject *self, PyObject *args)
 {
     int port;
-    const char *program, *python, *version;
+    struct fl_server_options options = {0};
+    PyObject *runtime;
     (void)self;
-    if (!PyArg_ParseTuple(args, "isss:serve", &port, &program, &python, &version))
+    if (!PyArg_ParseTuple(args, "isssO&:serve", &port, &options.about.program, &options.about.python,
+                          &options.about.version, PyUnicode_FSConverter, &runtime))
         return NULL;
+    PyObject *answer = NULL;
+    if (is_serving() && fl_server_port(serving.server) == 0)
+        stop_serving(); /* one that is to listen later: whoever asks wants it now */
     if (port < 0 || port > 65535) {
         PyErr_Format(PyExc_ValueError, "port must be 0 to 65535, not %d", port);
-        return NULL;
-    }
-    if (!fl_engine.session)
-        return nothing_started();
-    if (is_serving()) {
+    } else if (!fl_engine.session) {
+        (void)nothing_started();
+    } else if (is_serving()) {
         PyErr_SetString(PyExc_RuntimeError, "flamelet: this process serves already");
-        return NULL;
+    } else {
+        options.port = (uint16_t)port;
+        options.runtime = PyBytes_AS_STRING(runtime);
+        int error = fl_serving_begin(&options);
+        answer = error == 0 ? fl_serving_where(NULL, NULL) : raise_start_error(error, port);
     }
-    forget_texts();
-    serving.program = strdup(program);
-    serving.python = strdup(python);
-    serving.version = strdup(version);
-    if (!serving.program || !serving.python || !serving.version) {
-        forget_texts();
-        return PyErr_NoMemory();
-    }
-    const struct fl_server_options options = {
-        .port = (uint16_t)port,
-        .pages = fl_page_files,
-        .page_count = fl_page_file_count,
-        .about = {.version = serving.version, .program = serving.program, .python = serving.python, .pid = getpid()}};
-    int error;
-    Py_BEGIN_ALLOW_THREADS
-    error = fl_server_start(&options, fl_engine.session, &serving.server);
-    Py_END_ALLOW_THREADS
-    if (error != 0) {
-        serving.server = NULL;
-        forget_texts();
-        return raise_start_error(error, port);
-    }
-    serving.pid = getpid();
-    return fl_serving_where(NULL, NULL);
+    Py_DECREF(runtime);
+    return answer;
 }
 
 PyObject *fl_serving_stop(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
-    if (is_serving()) {
-        struct fl_server *server = serving.server;
-        serving.server = NULL;
-        Py_BEGIN_ALLOW_THREADS
-        fl_server_stop(server);
-        Py_END_ALLOW_THREADS
-        forget_texts();
-    }
+    if (is_serving())
+        stop_serving();
     Py_RETURN_NONE;
 }
 
-PyObject *fl_serving_pause(PyObject *self, PyObject *unused)
+void fl_serving_pause(void)
 {
-    (void)self, (void)unused;
     if (is_serving())
         fl_server_pause(serving.server);
-    fl_live_recording_pause();
-    Py_RETURN_NONE;
 }
 
-PyObject *fl_serving_resume(PyObject *self, PyObject *unused)
+void fl_serving_resume(void)
 {
-    (void)self, (void)unused;
     /* Where there can be no thread the view is silent; the program is not to suffer for that. */
     if (is_serving())
         (void)fl_server_resume(serving.server);
-    fl_live_recording_resume();
-    Py_RETURN_NONE;
 }

@@ -4,7 +4,7 @@ All functions need the GIL and are called from any thread. Errors that a user ca
 ``OSError`` with a message that names the mend.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 def start(
     *,
@@ -56,19 +56,48 @@ def record(path: str, temporary: str, program: str, python: str, version: str) -
 def end_record() -> int:
     """End that, if it was begun. The errno for which it could not go on, or 0. What was written stays."""
 
-def serve(port: int, program: str, python: str, version: str) -> tuple[int, str]:
-    """Start the server's thread on 127.0.0.1; 0 takes a free port. Returns (port, token). OSError with errno EADDRINUSE
-    when the port is in use; RuntimeError when it serves already or nothing was started yet."""
+def serve(port: int, program: str, python: str, version: str, runtime: str) -> tuple[int, str]:
+    """Start the server's thread on 127.0.0.1; 0 takes a free port. Returns (port, token). runtime: the folder in which
+    others find this process (server/discovery.h), made where it is missing. OSError with errno EADDRINUSE when the port
+    is in use; RuntimeError when it serves already or nothing was started yet."""
 
 def unserve() -> None:
     """Tell clients that the program has ended, close, join the server's thread (at most about a second)."""
 
-def pause_serving() -> None:
-    """End the server's thread, and the recording's, for the moment of a fork: CPython warns of forks in a process of
-    several threads."""
+def serving() -> tuple[int, str] | None:
+    """(port, token) while this process serves; a followed child that is to serve later does not yet."""
 
-def resume_serving() -> None: ...
-def serving() -> tuple[int, str] | None: ...
+def follow(
+    *,
+    program: str,
+    python: str,
+    version: str,
+    prefix: str | None,
+    runtime: str,
+    serve: bool,
+    always: bool,
+    after_child: Callable[[object], object],
+) -> None:
+    """See that children that come from forks are followed (following.h). prefix: their recordings are
+    ``PREFIX.PID.flamelet``; None for none. serve: with a server on a free port. always: a child that ends within a
+    second has a recording too. after_child: what multiprocessing calls, with itself, in each child of its own."""
+
+def before_fork() -> None:
+    """End our threads for the moment of a fork: CPython warns of forks in a process of several threads."""
+
+def after_fork_in_parent() -> None: ...
+def after_fork_in_child() -> None: ...
+def followed_recording() -> str | None:
+    """Where this process, a followed child, is to write its recording at its end; empty where it has none, or too short
+    a life. None in every other process."""
+
+def followed_is_recorded() -> None:
+    """This process, a followed child, has a recording now."""
+
+def followed_children() -> list[tuple[int, bool, bool]]:
+    """All followed processes that came from this one: (pid, has served, has a recording), in the order in which they
+    began."""
+
 def clocks() -> tuple[str, str, int]:
     """(wall counter, cpu clock, ns that one reading costs)."""
 

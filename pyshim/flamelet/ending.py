@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 
-from . import _ext, recording, report, session, snapshots
+from . import _ext, following, recording, report, session, snapshots
 from .errors import RecordingError
 from .launcher import Program
 from .standard_error import StandardError
@@ -22,19 +22,27 @@ def at_the_end(program: Program, file: recording.RecordingFile | None) -> None:
 
 def _finish(program: Program, file: recording.RecordingFile | None, err: StandardError, pid: int) -> None:
     # A forked child runs the exit handlers of its parent too.
-    if os.getpid() != pid:
-        return
+    is_child = os.getpid() != pid
     try:
+        if is_child:
+            following.finish_child(session.encodable(str(program)))
+            return
         _ext.end()
         _ext.end_record()  # had it to give up, what is written now is told where it can't be
         lines = session.recording_lines(session.encodable(str(program)))
         if file is None or not _write(file, lines, err):
             snapshot = snapshots.make_snapshot(recording.read_lines(lines))
             err.write("\n".join(report.summary(snapshot, report.terminal_width(err.number))) + "\n")
+        for line in following.about_children(file):
+            err.write(f"flamelet: {line}\n")
     except KeyboardInterrupt:
+        if is_child:
+            return
         err.write(f"flamelet: interrupted: no {'summary' if file is None else 'recording'}\n")
     except Exception as error:
         # The program's own end must not change, whatever happens here.
+        if is_child:
+            return
         err.write(f"flamelet: no summary could be made: {type(error).__name__}: {error}\n")
 
 

@@ -87,7 +87,12 @@ class RecordingFile:
             _ext.record(self._path, f"{self._temporary}.live", program, session.python_version(), __version__)
         except RuntimeError as error:
             raise RecordingError(str(error).removeprefix("flamelet: ")) from None
-        session.pause_at_forks()
+        session.attend_forks()
+
+    @property
+    def prefix(self) -> str:
+        """Absolute. Recordings of children have names that begin with it: PREFIX.PID.flamelet."""
+        return self._path.removesuffix(".flamelet")
 
     def has_begun(self) -> bool:
         """Whether what the native thread wrote stands under the name already. False where nothing was to be seen."""
@@ -102,36 +107,46 @@ class RecordingFile:
 
     def write(self, lines: bytes) -> None:
         """Write all of it, or nothing: whoever looks sees the old file or the new one. RecordingError."""
-        packer = zlib.compressobj(wbits=_GZIP)
-        data = packer.compress(lines) + packer.flush()
         try:
-            descriptor = self._create()
-            try:
-                with open(descriptor, "wb") as file:
-                    file.write(data)
-                    file.flush()
-                    os.fsync(file.fileno())
-                os.replace(self._temporary, self._path)
-            except BaseException:
-                # Also for Ctrl-C: nothing is left behind.
-                with contextlib.suppress(OSError):
-                    os.unlink(self._temporary)
-                raise
-            self._sync_directory()
+            write_recording(self._path, self._temporary, lines)
         except OSError as error:
             raise RecordingError(f"can't write {self.name!r}: {error.strerror or error}") from None
 
     def _create(self) -> int:
-        return os.open(self._temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        return _create(self._temporary)
 
-    def _sync_directory(self) -> None:
-        """Make the new name durable. Some file systems can't; the data is safe all the same."""
+
+def write_recording(path: str, temporary: str, lines: bytes) -> None:
+    """Write the lines of a recording, all or nothing, by way of a file in the same folder. OSError."""
+    packer = zlib.compressobj(wbits=_GZIP)
+    data = packer.compress(lines) + packer.flush()
+    descriptor = _create(temporary)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        # Also for Ctrl-C: nothing is left behind.
         with contextlib.suppress(OSError):
-            descriptor = os.open(os.path.dirname(self._path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            os.unlink(temporary)
+        raise
+    _sync(os.path.dirname(path))
+
+
+def _create(path: str) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+
+
+def _sync(folder: str) -> None:
+    """Make a new name in it durable. Some file systems can't; the data is safe all the same."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 class _Cut(Exception):

@@ -178,8 +178,8 @@ def serve_session(port: int, program: str) -> str:
     url = _url(_ext.serving())
     if url is None:
         try:
-            url = _url(_ext.serve(port, program, python_version(), __version__))
-            pause_at_forks()
+            url = _url(_ext.serve(port, program, python_version(), __version__, runtime_folder()))
+            attend_forks()
         except OSError as error:
             _refuse_port(port, error)
         except RuntimeError as error:
@@ -189,6 +189,14 @@ def serve_session(port: int, program: str) -> str:
                 raise FlameletError(_text(error)) from None
     assert url is not None
     return url
+
+
+def runtime_folder() -> str:
+    """Where the processes of this user that serve are found (protocol.md, "flamelet/processes")."""
+    base = os.environ.get("XDG_RUNTIME_DIR", "")
+    if os.path.isabs(base) and os.path.isdir(base):
+        return os.path.join(base, "flamelet")
+    return f"/tmp/flamelet-{os.getuid()}"
 
 
 def program_name() -> str:
@@ -232,15 +240,21 @@ def _text(error: Exception) -> str:
     return str(error).removeprefix("flamelet: ")
 
 
-_pauses_at_forks = False
+_attends_forks = False
 
 
-def pause_at_forks() -> None:
-    """See that no fork of the program meets a thread of ours. Once: the child of a fork inherits it."""
-    global _pauses_at_forks  # noqa: PLW0603 (such a hook cannot be taken back)
-    if not _pauses_at_forks:
-        _pauses_at_forks = True
-        os.register_at_fork(before=_ext.pause_serving, after_in_parent=_ext.resume_serving)
+def attend_forks() -> None:
+    """See that no fork of the program meets a thread of ours, and that its children are followed where that is wanted.
+    Once: the child of a fork inherits it. In C alone: an exception of a signal handler that came up in our code would
+    be lost."""
+    global _attends_forks  # noqa: PLW0603 (such a hook cannot be taken back)
+    if not _attends_forks:
+        _attends_forks = True
+        os.register_at_fork(
+            before=_ext.before_fork,
+            after_in_parent=_ext.after_fork_in_parent,
+            after_in_child=_ext.after_fork_in_child,
+        )
 
 
 _ended_by: int | None = None

@@ -17,6 +17,9 @@ fl_c_test(test_server_auth flwire)
 fl_c_test(test_server_client flwire core_script)
 fl_c_test(test_server_request flwire)
 
+# Between processes.
+fl_c_test(test_discovery flwire)
+
 # Over a real network, with a real thread that is watched.
 fl_c_test(test_server flserver wire_reader ws_client live_core)
 fl_c_test(test_server_life flserver ws_client live_core)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -328,6 +329,85 @@ static void test_a_fork_leaves_the_server_to_the_parent(void **state)
     close(reports[1]);
 }
 
+static bool comes_true(atomic_uchar *flag, int64_t ms)
+{
+    for (int64_t end = now_ms() + ms; atomic_load(flag) == 0 && now_ms() < end;)
+        sleep_ms(5);
+    return atomic_load(flag) != 0;
+}
+
+/* GIVEN a server that is to listen later THEN it has no port until then, and everybody finds it from then on. */
+static void test_it_listens_later(void **state)
+{
+    (void)state;
+    char folder[] = P_tmpdir "/flamelet-test-life-XXXXXX";
+    char own[64];
+    atomic_uchar began = 0;
+    assert_non_null(mkdtemp(folder));
+    snprintf(own, sizeof own, "%s/%d.json", folder, (int)getpid());
+    const struct fl_server_options options = {
+        .about = {.version = "9", .program = "p", .python = "3", .pid = getpid()},
+        .after_ms = 300,
+        .runtime = folder,
+        .began = &began,
+    };
+    int descriptors = descriptor_count();
+    int64_t start_ms = now_ms();
+    struct fl_server *server = NULL;
+    assert_int_equal(fl_server_start(&options, core.session, &server), 0);
+    if (now_ms() - start_ms < 200) {
+        assert_int_equal(fl_server_port(server), 0);
+        assert_int_equal(descriptor_count(), descriptors); /* nothing that a daemon could close */
+        assert_int_equal(access(own, F_OK), -1);
+    }
+    /* A pause meanwhile does not put it off. */
+    fl_server_pause(server);
+    assert_int_equal(fl_server_resume(server), 0);
+    assert_true(comes_true(&began, 5000));
+    assert_true(now_ms() - start_ms >= 300);
+    assert_int_not_equal(fl_server_port(server), 0);
+    assert_int_equal(access(own, F_OK), 0);
+
+    struct ws ws;
+    ws_join(&ws, fl_server_port(server), fl_server_token(server));
+    json_t *answer = ws_request(&ws, "flamelet/processes", NULL);
+    json_t *rows = json_object_get(json_object_get(answer, "body"), "processes");
+    assert_int_equal(json_array_size(rows), 1);
+    assert_true(json_is_true(json_object_get(json_array_get(rows, 0), "self")));
+    char url[128];
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/#t=%s", fl_server_port(server), fl_server_token(server));
+    assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 0), "url")), url);
+    json_decref(answer);
+    ws_drop(&ws);
+    fl_server_stop(server);
+    assert_int_equal(access(own, F_OK), -1);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* GIVEN a server that is to listen much later THEN it can be stopped, and paused and stopped, at once. */
+static void test_it_ends_before_it_listens(void **state)
+{
+    (void)state;
+    atomic_uchar began = 0;
+    const struct fl_server_options options = {
+        .about = {.version = "9", .program = "p", .python = "3", .pid = 1}, .after_ms = 60000, .began = &began};
+    int threads = thread_count(), descriptors = descriptor_count();
+    int64_t start_ms = now_ms();
+    for (int i = 0; i < 20; i++) {
+        struct fl_server *server = NULL;
+        assert_int_equal(fl_server_start(&options, core.session, &server), 0);
+        if (i % 2)
+            fl_server_pause(server);
+        if (i % 4 == 3)
+            assert_int_equal(fl_server_resume(server), 0);
+        fl_server_stop(server);
+    }
+    assert_true(now_ms() - start_ms < 30000);
+    assert_int_equal(began, 0);
+    assert_int_equal(thread_count(), threads);
+    assert_int_equal(descriptor_count(), descriptors);
+}
+
 /* GIVEN forks all the time while clients come and go, THEN no child hangs and no connection is hurt. */
 static void test_many_forks(void **state)
 {
@@ -432,6 +512,8 @@ int main(void)
         TEST(test_the_end_is_quick_without_clients),
         TEST(test_a_fork_leaves_the_server_to_the_parent),
         TEST(test_many_forks),
+        TEST(test_it_listens_later),
+        TEST(test_it_ends_before_it_listens),
         TEST(test_exec_inherits_nothing),
         TEST(test_it_is_idle_without_clients),
         TEST(test_nothing_is_printed),

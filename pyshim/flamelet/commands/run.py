@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .. import browser, ending, launcher, session
+from .. import browser, ending, following, launcher, session
 from ..errors import UsageError
 from ..filters import set_filters
 from ..recording import RecordingFile
@@ -21,6 +21,9 @@ without flamelet; flamelet's own words go to standard error. At its end a summar
 A PATTERN with a slash, or that ends in .py, is a glob for the file (a relative one may begin at any folder); every
 other one is a glob for the module and what lies below it. --include and --exclude may be given again. The time of what
 is hidden stays with the nearest caller that is shown.
+
+A child that the program forks, and that lives for a second, is followed: it has a recording of its own beside FILE
+(FILE.PID.flamelet, without -o none), and a live view of its own, which the page's list of processes shows.
 
 Exit code 2, with nothing run: a wrong option, a script or module that is not there, a port in use, a file that can't be
 written. FLAMELET_CLOCK (auto, tsc, monotonic) and FLAMELET_CPU_CLOCK (auto, rseq, short) force a clock.
@@ -65,7 +68,13 @@ def add_parser(commands: Commands) -> None:
         "--exclude", action="append", default=[], metavar="PATTERN", help="hide what this matches (see below)"
     )
     parser.add_argument("--no-stdlib", dest="stdlib", action="store_false", help="hide Python's own modules")
-    with_values = (port, output, threshold, task_trees, include, exclude)
+    follow_fork = parser.add_argument(
+        "--follow-fork",
+        choices=following.MODES,
+        default=following.MODES[0],
+        help="children that the program forks: those that live for a second (default), all, none",
+    )
+    with_values = (port, output, threshold, task_trees, include, exclude, follow_fork)
     parser.before_program = tuple(name for option in with_values for name in option.option_strings)
     parser.set_defaults(run=run)
 
@@ -85,6 +94,7 @@ def run(options: argparse.Namespace) -> launcher.Launch:
         if problem:
             say(problem)
     ending.at_the_end(program, file)
+    following.follow(session.encodable(str(program)), file, serve=options.server, mode=options.follow_fork)
     return launch
 
 
