@@ -16,9 +16,16 @@ KINDS = ("cpu", "blocked", "waited")
 Times = Mapping[str, float]
 
 
-def truth_of(folder: Path) -> list[dict[str, Any]]:
+def truth_by_pid(folder: Path) -> dict[int, dict[str, Any]]:
     """What the processes of a program left behind (programs/meter.py)."""
-    return [json.loads(file.read_text()) for file in sorted(folder.glob("truth-*.json"))]
+    files = sorted(folder.glob("truth-*.json"))
+    return {int(file.stem.partition("-")[2]): json.loads(file.read_text()) for file in files}
+
+
+def truth_of(folder: Path) -> dict[str, Any]:
+    """Of the one process that left something."""
+    (truth,) = truth_by_pid(folder).values()
+    return truth
 
 
 def snapshot_of(recording: Path) -> Snapshot:

@@ -93,7 +93,7 @@ def test_it_works_and_ends_as_without(tmp_path: Path, number: signal.Signals) ->
     assert same_lines(profiled.ended.err, CHANCE) == same_lines(plain.ended.err, CHANCE)
     # AND each task took what it measured itself
     snapshot = snapshot_of(tmp_path / how / "run.flamelet")
-    (program,) = truth_of(tmp_path / how)
+    program = truth_of(tmp_path / how)
     assert set(program["truth"]) == MEASURED
     found = times_by_name([row._asdict() for row in snapshot.functions], "jobs.py")
     assert list(complaints(found, program["truth"])) == []

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from measured import complaints, snapshot_of, times_by_name, truth_of
+from measured import complaints, snapshot_of, times_by_name, truth_by_pid
 from running import LIMIT
 from service import LIVE, PLAIN, WITHOUT, WORKER, Ended, Service, free_port, running, same_lines
 
@@ -87,6 +87,13 @@ def test_it_serves_and_ends_as_without(tmp_path: Path, number: signal.Signals) -
     assert_same(profiled, plain, (tmp_path / how, tmp_path / "plain"))
     # AND the recording of what runs in the first process is whole
     assert "Arbiter.run" in {row.qualname for row in snapshot_of(tmp_path / how / "run.flamelet").functions}
+    # AND each worker has one of its own, in which its routes took what they measured themselves
+    assert "flamelet: recorded 2 child processes in " in profiled.ended.err
+    workers = truth_by_pid(tmp_path / how)
+    assert len(workers) == 2
+    for pid, truth in workers.items():
+        rows = [row._asdict() for row in snapshot_of(tmp_path / how / f"run.{pid}.flamelet").functions]
+        assert list(complaints(times_by_name(rows, "web.py"), truth["truth"])) == []
 
 
 def test_workers_that_start_it_themselves(tmp_path: Path) -> None:
@@ -97,7 +104,7 @@ def test_workers_that_start_it_themselves(tmp_path: Path) -> None:
     # THEN it does as it did without
     assert_same(profiled, plain, (tmp_path / "worker", tmp_path / "plain"))
     # AND each worker's routes took what they measured themselves
-    workers = truth_of(tmp_path / "worker")
+    workers = list(truth_by_pid(tmp_path / "worker").values())
     assert len(workers) == 2
     assert {name for worker in workers for name in worker["truth"]} == MEASURED
     for worker in workers:

@@ -67,7 +67,7 @@ def test_it_talks_and_ends_as_without(tmp_path: Path, number: signal.Signals) ->
     assert errors[0] == errors[1]
     # AND each event took what it measured itself
     snapshot = snapshot_of(tmp_path / how / "run.flamelet")
-    (program,) = truth_of(tmp_path / how)
+    program = truth_of(tmp_path / how)
     assert set(program["truth"]) == MEASURED
     found = times_by_name([row._asdict() for row in snapshot.functions], "chat.py")
     assert list(complaints(found, program["truth"])) == []

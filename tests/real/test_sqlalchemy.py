@@ -90,7 +90,7 @@ def test_it_serves_and_ends_as_without(tmp_path: Path, number: signal.Signals) -
     assert same_lines(profiled.ended.err, {}) == same_lines(plain.ended.err, {})
     # AND each coroutine took what it measured itself
     snapshot = snapshot_of(tmp_path / how / "run.flamelet")
-    (program,) = truth_of(tmp_path / how)
+    program = truth_of(tmp_path / how)
     truth = program["truth"]
     assert set(truth) == set(MEASURED)
     found = times_by_name([row._asdict() for row in snapshot.functions], "orders.py")

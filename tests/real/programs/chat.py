@@ -15,7 +15,6 @@ from flask import Flask
 from flask_socketio import SocketIO, join_room, leave_room
 
 import meter
-from meter import Meter, burn
 
 app = Flask(__name__)
 socketio = SocketIO(app, async_mode="gevent")
@@ -29,37 +28,22 @@ def index():
 
 @socketio.event
 def burns(n):
-    meter = Meter()
-    burn(0.02)
-    return meter.end("burns", n * n)
+    return meter.burns(n * n)
 
 
 @socketio.event
 def blocks(n):
-    meter = Meter()
-    nap(0.015)
-    return meter.end("blocks", n * n)
+    return meter.blocks(n * n, nap)
 
 
 @socketio.event
 def waits(n):
-    meter = Meter()
-    meter.out()
-    gevent.sleep(0.03)
-    meter.returned()
-    return meter.end("waits", n * n)
+    return meter.waits(n * n, gevent.sleep)
 
 
 @socketio.event
 def mixes(n):
-    meter = Meter()
-    for turn in range(2):
-        burn(0.01)
-        nap(0.005 * (turn + 1))
-        meter.out()
-        socketio.sleep(0.01)
-        meter.returned()
-    return meter.end("mixes", n * n)
+    return meter.mixes(n * n, nap, socketio.sleep)
 
 
 @socketio.event

@@ -8,7 +8,6 @@ from celery import Celery, signals
 from gevent.monkey import get_original
 
 import meter
-from meter import Meter, burn
 
 redis = f"redis://127.0.0.1:{os.environ['REAL_PORT']}/0"
 app = Celery("jobs", broker=redis, backend=redis)
@@ -18,37 +17,22 @@ nap = get_original("time", "sleep")  # holds the hub
 
 @app.task
 def burns(n):
-    meter = Meter()
-    burn(0.02)
-    return meter.end("burns", n * n)
+    return meter.burns(n * n)
 
 
 @app.task
 def blocks(n):
-    meter = Meter()
-    nap(0.015)
-    return meter.end("blocks", n * n)
+    return meter.blocks(n * n, nap)
 
 
 @app.task
 def waits(n):
-    meter = Meter()
-    meter.out()
-    gevent.sleep(0.03)
-    meter.returned()
-    return meter.end("waits", n * n)
+    return meter.waits(n * n, gevent.sleep)
 
 
 @app.task
 def mixes(n):
-    meter = Meter()
-    for turn in range(2):
-        burn(0.01)
-        nap(0.005 * (turn + 1))
-        meter.out()
-        gevent.sleep(0.01)
-        meter.returned()
-    return meter.end("mixes", n * n)
+    return meter.mixes(n * n, nap, gevent.sleep)
 
 
 @app.task

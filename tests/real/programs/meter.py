@@ -63,6 +63,39 @@ def burn(seconds):
         pass
 
 
+def burns(answer):
+    meter = Meter()
+    burn(0.02)
+    return meter.end("burns", answer)
+
+
+def blocks(answer, nap):
+    """nap: a sleep that holds the hub."""
+    meter = Meter()
+    nap(0.015)
+    return meter.end("blocks", answer)
+
+
+def waits(answer, sleep):
+    """sleep: one that lets the hub run."""
+    meter = Meter()
+    meter.out()
+    sleep(0.03)
+    meter.returned()
+    return meter.end("waits", answer)
+
+
+def mixes(answer, nap, sleep):
+    meter = Meter()
+    for turn in range(2):
+        burn(0.01)
+        nap(0.005 * (turn + 1))
+        meter.out()
+        sleep(0.01)
+        meter.returned()
+    return meter.end("mixes", answer)
+
+
 def save(**more):
     """Leaves what was measured for the test: once, at the end of a process."""
     file = os.path.join(os.environ["REAL_OUTPUT"], f"truth-{os.getpid()}.json")

@@ -4,7 +4,7 @@ import gevent
 from flask import Flask
 from gevent.monkey import get_original
 
-from meter import Meter, burn
+import meter
 
 app = Flask(__name__)
 nap = get_original("time", "sleep")  # holds the hub
@@ -12,37 +12,22 @@ nap = get_original("time", "sleep")  # holds the hub
 
 @app.get("/burns/<int:n>")
 def burns(n):
-    meter = Meter()
-    burn(0.02)
-    return meter.end("burns", f"burns {n * n}\n")
+    return meter.burns(f"burns {n * n}\n")
 
 
 @app.get("/blocks/<int:n>")
 def blocks(n):
-    meter = Meter()
-    nap(0.015)
-    return meter.end("blocks", f"blocks {n * n}\n")
+    return meter.blocks(f"blocks {n * n}\n", nap)
 
 
 @app.get("/waits/<int:n>")
 def waits(n):
-    meter = Meter()
-    meter.out()
-    gevent.sleep(0.03)
-    meter.returned()
-    return meter.end("waits", f"waits {n * n}\n")
+    return meter.waits(f"waits {n * n}\n", gevent.sleep)
 
 
 @app.get("/mixes/<int:n>")
 def mixes(n):
-    meter = Meter()
-    for turn in range(2):
-        burn(0.01)
-        nap(0.005 * (turn + 1))
-        meter.out()
-        gevent.sleep(0.01)
-        meter.returned()
-    return meter.end("mixes", f"mixes {n * n}\n")
+    return meter.mixes(f"mixes {n * n}\n", nap, gevent.sleep)
 
 
 @app.get("/streams/<int:n>")
