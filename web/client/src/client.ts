@@ -1,8 +1,10 @@
 import {
   decode,
+  ErrorId,
   type Incoming,
   PROTOCOL_VERSION,
   ProtocolError,
+  type ServedProcess,
   type Session,
   type SubscribeArguments,
   type Update,
@@ -59,6 +61,8 @@ export interface ClientOptions {
    * client subscribes again, once per second at most.
    */
   onUpdate?: (update: Update) => void;
+  /** Answers of askProcesses(). null: the server is too old to know. */
+  onProcesses?: (processes: readonly ServedProcess[] | null) => void;
   socket?: (url: string, subprotocol: string) => Socket;
 }
 
@@ -86,6 +90,11 @@ export class Client {
   /** Updates of another subscription are late ones of an older one; 0: not answered yet. */
   private subscription = 0;
   private subscribeSeq = 0;
+  /** The program no longer profiles: it has nothing to tell, however long. */
+  private quiet = false;
+  /** Of a question about processes that is not answered yet; 0: none. */
+  private processesSeq = 0;
+  private knowsProcesses = true;
   private tries = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private silence: ReturnType<typeof setTimeout> | undefined;
@@ -118,6 +127,16 @@ export class Client {
   subscribe(args: SubscribeArguments): void {
     this.args = args;
     if (this.initialized) this.sendSubscribe();
+  }
+
+  /**
+   * Asks for the user's processes that are served now; onProcesses() gets the answer. Nothing is asked where nobody takes
+   * it, without a connection, while a question is open, or of a server that does not know.
+   */
+  askProcesses(): void {
+    if (this.options.onProcesses === undefined || !this.knowsProcesses) return;
+    if (!this.initialized || this.processesSeq !== 0) return;
+    this.processesSeq = this.send("flamelet/processes");
   }
 
   /** Tries a lost connection now. */
@@ -185,12 +204,17 @@ export class Client {
         this.known = message.session;
         this.options.onSession?.(message.session);
         this.sendSubscribe();
+        this.askProcesses();
         break;
       case "subscribe":
         if (message.requestSeq === this.subscribeSeq) this.subscription = message.subscription;
         break;
       case "update":
         this.update(message.update);
+        break;
+      case "processes":
+        this.processesSeq = 0;
+        this.options.onProcesses?.(message.processes);
         break;
       case "terminated":
         this.stopped = true;
@@ -220,12 +244,20 @@ export class Client {
     }
     this.version = update.version;
     this.tries = 0;
-    // A program that no longer profiles has nothing to tell, however long.
-    if (update.status.state !== "running") clearTimeout(this.silence);
+    this.quiet = update.status.state !== "running";
+    this.listen();
     this.setState("live");
   }
 
   private failed(message: Extract<Incoming, { kind: "failed" }>): void {
+    if (message.command === "flamelet/processes" && this.initialized) {
+      this.processesSeq = 0;
+      if (message.id === ErrorId.unknownCommand) {
+        this.knowsProcesses = false;
+        this.options.onProcesses?.(null);
+      }
+      return;
+    }
     if (message.command !== "initialize" && this.initialized) {
       console.error(`flamelet: ${message.command} failed: ${message.message}`);
       return;
@@ -262,6 +294,7 @@ export class Client {
   /** Starts the wait for a sign of life anew. */
   private listen(): void {
     clearTimeout(this.silence);
+    if (this.quiet) return;
     this.silence = setTimeout(() => {
       this.drop(1000);
       this.lose("nothing was heard for 15 s");
@@ -275,6 +308,9 @@ export class Client {
     clearTimeout(this.resubscribeTimer);
     this.resubscribeTimer = undefined;
     this.initialized = false;
+    this.quiet = false;
+    this.processesSeq = 0;
+    this.knowsProcesses = true;
     this.subscription = 0;
     this.version = null;
     const { socket } = this;

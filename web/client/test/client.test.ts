@@ -295,6 +295,90 @@ describe("Client", () => {
     expect(lastState()).toBe("lost");
   });
 
+  describe("and other processes", () => {
+    const PROCESS = {
+      ...{ pid: 1, parent: 0, script: "a.py", python: "3.12.1", started: 5 },
+      ...{ url: "http://127.0.0.1:1/#t=00", self: true },
+    };
+    const asked = (): number[] =>
+      socket()
+        .sent.filter(({ command }) => command === "flamelet/processes")
+        .map(({ seq }) => seq);
+    const answer = (processes: object[] = [PROCESS]): void => {
+      const about = { request_seq: asked().at(-1), command: "flamelet/processes" };
+      socket().say({ type: "response", success: true, ...about, body: { processes } });
+    };
+    const refuse = (id: number): void => {
+      const about = { request_seq: asked().at(-1), command: "flamelet/processes", message: "no" };
+      const body = { error: { id, format: "command: unknown: flamelet/processes", showUser: true } };
+      socket().say({ type: "response", success: false, ...about, body });
+    };
+
+    it("GIVEN a server WHEN the client is connected THEN it asks by itself, without arguments, and passes the answer on", () => {
+      const lists: unknown[] = [];
+      const made = live({ onProcesses: (list) => lists.push(list) });
+      expect(asked()).toHaveLength(1);
+      expect(socket().sent.at(-1)).toEqual({
+        seq: asked()[0],
+        type: "request",
+        command: "flamelet/processes",
+      });
+      answer();
+      made.askProcesses();
+      answer([]);
+      expect(lists).toEqual([[PROCESS], []]);
+      expect(asked()).toHaveLength(2);
+    });
+
+    it("GIVEN a question that is not answered WHEN more are asked THEN they are not sent, until the connection is new", () => {
+      const made = live({ onProcesses: () => {} });
+      for (let i = 0; i < 9; i++) made.askProcesses();
+      expect(asked()).toHaveLength(1);
+      socket().onclose?.({ code: 1006, reason: "" });
+      made.askProcesses();
+      vi.advanceTimersByTime(250);
+      socket().welcome();
+      expect(asked()).toHaveLength(1);
+    });
+
+    it("GIVEN an older server WHEN it refuses THEN that is no error, and it is not asked again in this connection", () => {
+      const errors = vi.spyOn(console, "error").mockImplementation(() => {});
+      const lists: unknown[] = [];
+      const made = live({ onProcesses: (list) => lists.push(list) });
+      refuse(1004);
+      made.askProcesses();
+      expect([asked().length, lists, made.state]).toEqual([1, [null], "live"]);
+      expect(errors).not.toHaveBeenCalled();
+      socket().onclose?.({ code: 1006, reason: "" });
+      vi.advanceTimersByTime(250);
+      socket().welcome();
+      expect(asked()).toHaveLength(1);
+    });
+
+    it("GIVEN a server that fails otherwise WHEN it is asked again THEN what was known stays, and it may answer", () => {
+      const lists: unknown[] = [];
+      const made = live({ onProcesses: (list) => lists.push(list) });
+      refuse(1005);
+      expect(lists).toEqual([]);
+      made.askProcesses();
+      answer();
+      expect(lists).toEqual([[PROCESS]]);
+    });
+
+    it("GIVEN a program that no longer profiles WHEN it answers THEN its silence afterwards is no loss", () => {
+      live({ onProcesses: () => {} });
+      const stopped = { ...RUNNING, state: "stopped" as const };
+      socket().update({ subscription: 1, version: 2, since: 1, status: stopped });
+      answer();
+      vi.advanceTimersByTime(60_000);
+      expect(lastState()).toBe("live");
+      // It profiles again: from now on its silence counts.
+      socket().update({ subscription: 1, version: 3, since: 2 });
+      vi.advanceTimersByTime(15_000);
+      expect(lastState()).toBe("lost");
+    });
+  });
+
   it("GIVEN a failed subscription WHEN the client is live THEN it goes on with what it has", () => {
     const errors = vi.spyOn(console, "error").mockImplementation(() => {});
     const made = live();

@@ -1,5 +1,5 @@
-import { boolean, integer, object, optional, ProtocolError, string } from "./check.ts";
-import type { Session, Update } from "./messages.ts";
+import { array, boolean, integer, number, object, optional, ProtocolError, string } from "./check.ts";
+import type { ServedProcess, Session, Update } from "./messages.ts";
 import { checkUpdate } from "./update.ts";
 
 export const SEQ_MAX = 0x7fffffff;
@@ -8,6 +8,7 @@ export const SEQ_MAX = 0x7fffffff;
 export type Incoming =
   | { kind: "initialize"; seq: number; requestSeq: number; session: Session }
   | { kind: "subscribe"; seq: number; requestSeq: number; subscription: number }
+  | { kind: "processes"; seq: number; requestSeq: number; processes: readonly ServedProcess[] }
   | {
       kind: "failed";
       seq: number;
@@ -49,6 +50,22 @@ export function checkVersions(value: unknown, path: string): { min: number; max:
   const max = integer(range.max, `${path}.max`);
   if (max < min) throw new ProtocolError(`${path}.max`, `expected at least min, ${min}, got ${max}`);
   return { min, max };
+}
+
+export function checkProcesses(value: unknown, path: string): readonly ServedProcess[] {
+  return array(value, path).map((item, i) => {
+    const at = `${path}[${i}]`;
+    const { pid, parent, script, python, started, url, self } = object(item, at);
+    return {
+      pid: integer(pid, `${at}.pid`),
+      parent: integer(parent, `${at}.parent`),
+      script: string(script, `${at}.script`),
+      python: string(python, `${at}.python`),
+      started: number(started, `${at}.started`, 0, Number.MAX_VALUE),
+      url: string(url, `${at}.url`),
+      self: boolean(self, `${at}.self`),
+    };
+  });
 }
 
 function failed(message: Readonly<Record<string, unknown>>, seq: number, requestSeq: number): Incoming {
@@ -99,6 +116,10 @@ export function decode(text: string): Incoming {
       case "flamelet/subscribe": {
         const subscription = integer(object(message.body, "body").subscription, "body.subscription");
         return { kind: "subscribe", seq, requestSeq, subscription };
+      }
+      case "flamelet/processes": {
+        const processes = checkProcesses(object(message.body, "body").processes, "body.processes");
+        return { kind: "processes", seq, requestSeq, processes };
       }
       default:
         return { kind: "other", seq, name: command };

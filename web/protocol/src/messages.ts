@@ -82,6 +82,28 @@ export interface SubscribeArguments {
   rate?: number;
 }
 
+/** A process of the user that a flamelet server serves now. */
+export interface ServedProcess {
+  pid: number;
+  /** Process id of the process that started it. */
+  parent: number;
+  /** What runs: a script's path, or "-m module". */
+  script: string;
+  /** Version: "3.12.1". */
+  python: string;
+  /** Unix time in seconds. */
+  started: number;
+  /** Address of its page, with its token. Other processes say it: look at it before it is followed. */
+  url: string;
+  /** It is the one that answers. */
+  self: boolean;
+}
+
+/** Body of the response to `flamelet/processes`: by `started`, then by `pid`. */
+export interface Processes {
+  processes: readonly ServedProcess[];
+}
+
 export type ProcessState = "running" | "stopped" | "ended";
 
 export interface Lost {

@@ -25,13 +25,14 @@ export class RequestError extends Error {
   }
 }
 
-export type Command = "initialize" | "flamelet/subscribe" | "flamelet/unsubscribe" | "disconnect";
-const COMMANDS: readonly string[] = [
+const COMMANDS = [
   "initialize",
   "flamelet/subscribe",
   "flamelet/unsubscribe",
+  "flamelet/processes",
   "disconnect",
-];
+] as const;
+export type Command = (typeof COMMANDS)[number];
 
 /** A request whose form is right; its command may be unknown and its arguments are not checked yet. */
 export interface Envelope {
@@ -60,10 +61,11 @@ export function decodeRequest(text: string): Envelope {
 
 /** Throws RequestError 1004. */
 export function checkCommand(envelope: Envelope): Command {
-  if (!COMMANDS.includes(envelope.command)) {
+  const command = COMMANDS.find((known) => known === envelope.command);
+  if (command === undefined) {
     throw new RequestError(ErrorId.unknownCommand, envelope.seq, `command: unknown: ${envelope.command}`);
   }
-  return envelope.command as Command;
+  return command;
 }
 
 function checked<T>(seq: number, check: () => T): T {

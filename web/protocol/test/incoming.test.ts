@@ -76,6 +76,49 @@ describe("decode", () => {
   });
 });
 
+describe("decode: processes", () => {
+  const process = {
+    ...{ pid: 41_207, parent: 41_200, script: "-m gunicorn", python: "3.12.1", started: 1.7e9 + 0.25 },
+    ...{ url: "http://127.0.0.1:8731/#t=00ff", self: true },
+  };
+  const answer = (body: unknown): string =>
+    JSON.stringify({
+      ...{ seq: 3, type: "response", request_seq: 2, success: true, command: "flamelet/processes" },
+      body,
+    });
+
+  it("GIVEN a list of processes WHEN it is decoded THEN it has what the page reads, and nothing else", () => {
+    const other = { ...process, pid: 7, self: false };
+    const decoded = decode(answer({ processes: [{ ...process, later: 1 }, other], more: 2 }));
+    expect(decoded).toEqual({ kind: "processes", seq: 3, requestSeq: 2, processes: [process, other] });
+    expect(decode(answer({ processes: [] }))).toMatchObject({ processes: [] });
+  });
+
+  it.each([
+    ...[-1, 1.5, "7", null].map((value) => ["pid", value]),
+    ...[-1, null].map((value) => ["parent", value]),
+    ...[7, null].map((value) => ["script", value]),
+    ...[3.12, null].map((value) => ["python", value]),
+    ...[-1, "now", null].map((value) => ["started", value]),
+    ...[{}, null].map((value) => ["url", value]),
+    ...[1, "true", null].map((value) => ["self", value]),
+  ] as [string, unknown][])(
+    "GIVEN a process whose %s is %j WHEN it is decoded THEN the error names it",
+    (key, value) => {
+      const error = errorOf(() => decode(answer({ processes: [process, { ...process, [key]: value }] })));
+      expect(error.path).toBe(`body.processes[1].${key}`);
+    },
+  );
+
+  it.each([
+    [undefined, "body"],
+    [{}, "body.processes"],
+    [{ processes: {} }, "body.processes"],
+  ])("GIVEN the body %j WHEN it is decoded THEN the error names %s", (body, path) => {
+    expect(errorOf(() => decode(answer(body))).path).toBe(path);
+  });
+});
+
 describe("checkUpdate", () => {
   /** Paths of all values in an update, as keys and indices. */
   function leaves(value: unknown, path: (string | number)[] = []): (string | number)[][] {

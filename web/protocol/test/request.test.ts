@@ -1,17 +1,28 @@
-import { badRequests, Camera, Connection, Core, conversation, sessionOf } from "@flamelet/testing";
+import {
+  badRequests,
+  Camera,
+  Connection,
+  type ConnectionOptions,
+  Core,
+  conversation,
+  sessionOf,
+} from "@flamelet/testing";
 import { describe, expect, it } from "vitest";
 import { decode } from "../src/index.ts";
 
 const TOKEN = "0123456789abcdef".repeat(4);
 
 /** A connection to a server with an empty program, and what it said. */
-function connect(core = new Core()): { connection: Connection; sent: string[]; closed: number[] } {
+function connect(
+  core = new Core(),
+  more: Partial<ConnectionOptions> = {},
+): { connection: Connection; sent: string[]; closed: number[] } {
   const camera = new Camera(core);
   const sent: string[] = [];
   const closed: number[] = [];
   const connection = new Connection(
     { send: (text) => sent.push(text), close: (code) => closed.push(code) },
-    { token: TOKEN, session: () => sessionOf(core, "app.py", 0), picture: () => camera.take(1e9) },
+    { token: TOKEN, session: () => sessionOf(core, "app.py", 0), picture: () => camera.take(1e9), ...more },
   );
   return { connection, sent, closed };
 }
@@ -62,6 +73,19 @@ describe("requests", () => {
     connection.receive('{"seq":3,"type":"request","command":"flamelet/unsubscribe"}', 9000);
     connection.push(9999);
     expect(sent.map((text) => decode(text).kind)).toEqual(["update", "update", "update", "other"]);
+  });
+
+  it("GIVEN a server WHEN it is asked for processes THEN it lists them; an older one refuses, and goes on", () => {
+    const process = { pid: 1, parent: 0, script: "a.py", python: "3.13.0", started: 5, url: "", self: true };
+    const ask = (more: Partial<ConnectionOptions>): object => {
+      const { connection, sent, closed } = connect(new Core(), more);
+      connection.receive(JSON.stringify(conversation()[0]!.message), 0);
+      connection.receive('{"seq":2,"type":"request","command":"flamelet/processes"}', 0);
+      expect(closed).toEqual([]);
+      return decode(sent.at(-1)!);
+    };
+    expect(ask({ processes: () => [process] })).toMatchObject({ kind: "processes", processes: [process] });
+    expect(ask({})).toMatchObject({ kind: "failed", id: 1004, command: "flamelet/processes" });
   });
 
   it("GIVEN a subscription WHEN it does not name the timeline THEN updates have none; WHEN it does THEN its slices", () => {

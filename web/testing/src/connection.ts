@@ -8,6 +8,7 @@ import {
   ErrorId,
   PROTOCOL_VERSION,
   RequestError,
+  type ServedProcess,
   type Session,
   type SubscribeArguments,
   tokenOf,
@@ -24,6 +25,8 @@ export interface ConnectionOptions {
   session: () => Session;
   /** The newest picture; it may be the same as before. */
   picture: () => Picture;
+  /** Without it the server is one that does not know of other processes, and refuses to say. */
+  processes?: () => readonly ServedProcess[];
 }
 
 /** Answers requests; push() sends an update when one is due. Times are in ms of any clock. */
@@ -96,6 +99,9 @@ export class Connection {
         this.args = null;
         this.answer(envelope);
         break;
+      case "flamelet/processes":
+        this.tellProcesses(envelope);
+        break;
       case "disconnect":
         this.answer(envelope);
         this.close(1000);
@@ -117,6 +123,14 @@ export class Connection {
     this.initialized = true;
     this.answer(envelope, { flamelet: this.options.session() });
     this.send({ type: "event", event: "initialized" });
+  }
+
+  private tellProcesses(envelope: Envelope): void {
+    const { processes } = this.options;
+    if (processes === undefined) {
+      throw new RequestError(ErrorId.unknownCommand, envelope.seq, `command: unknown: ${envelope.command}`);
+    }
+    this.answer(envelope, { processes: processes() });
   }
 
   private refuse(error: RequestError, text: string): void {
