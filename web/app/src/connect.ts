@@ -1,10 +1,13 @@
 import { Client, type ClientOptions, socketUrl } from "@flamelet/client";
 import { Page, type Theme } from "@flamelet/view";
 import { FrozenUpdates } from "./frozen-updates.ts";
+import { whileVisible } from "./while-visible.ts";
 
 const THEME_KEY = "flamelet theme";
 /** Updates per second: enough for strips that move, and little work for the watched program. */
 const RATE = 5;
+/** ms between questions for other processes. The first is asked by the client when it is connected. */
+const ASK_PROCESSES = 5000;
 /** With the timeline, which is bulky, only while it is looked at. */
 function subscription(timeline: boolean): NonNullable<ClientOptions["subscribe"]> {
   return timeline ? { rate: RATE, what: ["threads", "tasks", "tree", "slices", "timeline"] } : { rate: RATE };
@@ -29,6 +32,7 @@ export function connect(token: string): Page {
       timeline = wanted;
       client.subscribe(subscription(wanted));
     },
+    askProcesses: () => client.askProcesses(),
     rememberTheme,
   });
   page.theme.value = knownTheme();
@@ -59,8 +63,12 @@ export function connect(token: string): Page {
       page.store.apply(update);
       page.updated();
     },
+    onProcesses: (processes) => {
+      page.processes.value = processes === null ? null : { processes, at: Date.now() };
+    },
   });
   client.start();
+  whileVisible(document, ASK_PROCESSES, () => client.askProcesses());
   return page;
 }
 

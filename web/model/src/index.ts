@@ -1,4 +1,4 @@
-export type { Session, Status, TreeScope, Update } from "@flamelet/protocol";
+export type { ServedProcess, Session, Status, TreeScope, Update } from "@flamelet/protocol";
 export * from "./activity.ts";
 export * from "./function-stats.ts";
 export * from "./gil-waits.ts";
@@ -8,6 +8,7 @@ export * from "./icicle.ts";
 export * from "./modules.ts";
 export * from "./numbers.ts";
 export * from "./places.ts";
+export * from "./processes.ts";
 export * from "./recording.ts";
 export * from "./relations.ts";
 export * from "./search.ts";

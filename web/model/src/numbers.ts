@@ -66,6 +66,13 @@ export function formatDuration(ns: number): string {
   return two(Math.floor(hours / 24), "d", hours % 24, "h");
 }
 
+/** Age in a list: "12 s", "6 min", "2 h 5 min", "3 d 4 h". Clocks that differ make no negative one. */
+export function formatAge(seconds: number): string {
+  const whole = Math.max(0, Math.floor(seconds));
+  if (whole < 90) return `${whole}${NARROW_SPACE}s`;
+  return whole < 3600 ? `${Math.floor(whole / 60)}${NARROW_SPACE}min` : formatDuration(whole * 1e9);
+}
+
 /** One decimal; a share from 0 to 1 in. "<0.1 %" is not zero. */
 export function formatPercent(share: number): Quantity {
   if (share === 0) return quantity(ZERO, "");

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  formatAge,
   formatClock,
   formatCount,
   formatDuration,
@@ -61,6 +62,20 @@ describe("formatDuration", () => {
     [-372e9, "\u22126_min 12_s"],
   ])("WHEN %d ns are told THEN it is %s", (ns, text) => {
     expect(shown(formatDuration(ns))).toBe(text);
+  });
+});
+
+describe("formatAge", () => {
+  it.each([
+    [-3, "0_s"],
+    [0.9, "0_s"],
+    [89.9, "89_s"],
+    [90, "1_min"],
+    [3599, "59_min"],
+    [7500, "2_h 5_min"],
+    [76 * 3600, "3_d 4_h"],
+  ])("WHEN something has been there for %d s THEN it is %s", (seconds, text) => {
+    expect(shown(formatAge(seconds))).toBe(text);
   });
 });
 

@@ -2,15 +2,19 @@
  * Serves app/dist and a made-up program over the protocol, so that the page can be worked on without the real server:
  *
  *   npm run fake-server -- [--port 8731] [--token HEX] [--age 90] [--culprit sqlite|sort|none] [--seed 1]
- *                          [--connections 210] [--end SECONDS]
+ *                          [--connections 210] [--end SECONDS] [--program shop.py] [--processes FILE]
  *
  * --age is how long the program has run already, in s; after --end seconds it ends. Without these it goes on.
+ * --processes is a JSON list of what `flamelet/processes` answers, read anew each time; the entry with this server's port is
+ * `self`, beside one that says so. Without it the server is one that does not know the request.
  */
+import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { dirname, extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import type { ServedProcess } from "@flamelet/protocol";
 import { WebSocketServer } from "ws";
 import { Connection } from "../src/connection.ts";
 import { Camera, type Picture, sessionOf } from "../src/picture.ts";
@@ -32,6 +36,8 @@ function readOptions() {
         seed: { type: "string", default: "1" },
         connections: { type: "string", default: "210" },
         end: { type: "string", default: "0" },
+        program: { type: "string", default: "shop.py" },
+        processes: { type: "string", default: "" },
       },
     }).values;
   } catch (error) {
@@ -124,6 +130,7 @@ const http = createServer((request, response) => {
     response.destroy();
   });
 });
+let port = 0;
 const sockets = new WebSocketServer({
   noServer: true,
   maxPayload: 64 * 1024,
@@ -144,7 +151,12 @@ http.on("upgrade", (request, socket, head) => {
     }
     const connection = new Connection(
       { send: (text) => websocket.send(text), close: (code) => websocket.close(code) },
-      { token: values.token, session: () => sessionOf(shop.core, "shop.py", start), picture: newest },
+      {
+        token: values.token,
+        session: () => sessionOf(shop.core, values.program, start),
+        picture: newest,
+        ...(values.processes !== "" && { processes }),
+      },
     );
     const client = { connection, buffered: () => websocket.bufferedAmount };
     clients.add(client);
@@ -164,6 +176,11 @@ http.on("upgrade", (request, socket, head) => {
     });
   });
 });
+
+function processes(): ServedProcess[] {
+  const all = JSON.parse(readFileSync(values.processes, "utf8")) as ServedProcess[];
+  return all.map((process) => ({ ...process, self: process.self || process.url.includes(`:${port}/`) }));
+}
 
 function newest(): Picture {
   if (picture === null || picture.now < clock() * 1e6) advance();
@@ -189,6 +206,6 @@ advance();
 http.on("error", (error) => fail(error.message));
 http.listen(whole("port"), "127.0.0.1", () => {
   const address = http.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
+  port = typeof address === "object" && address !== null ? address.port : 0;
   console.log(`http://127.0.0.1:${port}/#t=${values.token}   (page from ${dirname(join(dist, "x"))})`);
 });

@@ -12,6 +12,7 @@ export class ShopPage {
     retry: () => {},
     setFrozen: () => {},
     watchTimeline: () => {},
+    askProcesses: () => {},
     rememberTheme: () => {},
   });
   private readonly camera: Camera;

@@ -4,21 +4,17 @@ import { Logo, SearchIcon } from "../parts/marks.tsx";
 import { usePage } from "../state/context.ts";
 import { type Theme, VIEWS } from "../state/page.ts";
 import { SEARCH_ID } from "./keyboard.ts";
+import { Program } from "./process-menu.tsx";
 
 export function Header(): JSX.Element {
   const page = usePage();
-  const session = page.session.value;
   return (
     <header class="top">
       <h1 class="brand">
         <Logo />
         flamelet
       </h1>
-      {session === null || page.narrow.value ? null : (
-        <div class="process cut" data-testid="program" title={`${session.program}, Python ${session.python}`}>
-          <b class="strong">{fileName(session.program)}</b> <span class="weak">{session.pid}</span>
-        </div>
-      )}
+      <Program />
       <div class="tabs" role="tablist" aria-label="Views">
         {VIEWS.map((view, i) => (
           <button
@@ -41,10 +37,6 @@ export function Header(): JSX.Element {
       <Menu />
     </header>
   );
-}
-
-function fileName(program: string): string {
-  return program.slice(program.lastIndexOf("/") + 1) || program;
 }
 
 function SearchField(): JSX.Element {

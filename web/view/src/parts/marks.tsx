@@ -101,6 +101,23 @@ export function SearchIcon(): JSX.Element {
   );
 }
 
+export function CheckMark(): JSX.Element {
+  return (
+    <svg width="12" height="12" viewBox="0 0 12 12" aria-hidden="true">
+      <path d="m2 6.5 2.5 2.5L10 3" fill="none" stroke="var(--text-0)" stroke-width="1.5" />
+    </svg>
+  );
+}
+
+/** On what opens a list. */
+export function Chevron(): JSX.Element {
+  return (
+    <svg class="chevron" width="8" height="8" viewBox="0 0 8 8" aria-hidden="true">
+      <path d="m1 2.5 3 3 3-3" fill="none" stroke="var(--text-2)" stroke-width="1.5" />
+    </svg>
+  );
+}
+
 /** Three frames of an icicle, one of them hanging low. */
 export function Logo(): JSX.Element {
   return (

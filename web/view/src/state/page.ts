@@ -13,6 +13,7 @@ import {
   type Order,
   type Scope,
   Search,
+  type ServedProcess,
   type Session,
   Store,
   type TaskActivity,
@@ -75,6 +76,13 @@ export interface Connection {
   refusal?: { id: number; message: string; protocol?: { min: number; max: number } };
 }
 
+/** The user's processes that are served, as they were told. */
+export interface ProcessList {
+  processes: readonly ServedProcess[];
+  /** Date.now() of the answer. */
+  at: number;
+}
+
 /** What the page asks of whoever connects it. */
 export interface Host {
   /** Tries a lost connection now. */
@@ -83,6 +91,8 @@ export interface Host {
   setFrozen(frozen: boolean): void;
   /** Whether the timeline is looked at: only then it is asked for. */
   watchTimeline(wanted: boolean): void;
+  /** Asks for `page.processes` anew. */
+  askProcesses(): void;
   /** A theme chosen by the user, null: the system's; to be remembered. */
   rememberTheme(theme: Theme | null): void;
 }
@@ -118,6 +128,8 @@ export class Page {
 
   readonly session: Signal<Session | null> = signal(null);
   readonly connection: Signal<Connection> = signal({ state: "connecting", since: Date.now() });
+  /** null: not known, or the server is too old to say. */
+  readonly processes: Signal<ProcessList | null> = signal(null);
   /** Counts applied updates. */
   readonly updates = signal(0);
   /** Follows `updates` at TEXT_PERIOD. */
