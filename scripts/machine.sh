@@ -37,8 +37,14 @@ requirements() {
             echo command:redis-server redis-server
             ;;
         long)
+            echo library:cmocka libcmocka-dev
             echo command:clang clang
             echo fuzzer libclang-rt-dev
+            echo command:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
+            echo header64:stdio.h libc6-dev-arm64-cross
+            echo command:qemu-aarch64 qemu-user
+            echo command:dpkg-source dpkg-dev
+            echo keyring debian-archive-keyring
             ;;
         lint)
             echo library:cmocka libcmocka-dev
@@ -58,6 +64,7 @@ is_there() {
     case $1 in
     command:*) command -v "$name" ;;
     header:*) gcc -E - <<<"#include <$name>" ;;
+    header64:*) aarch64-linux-gnu-gcc -E - <<<"#include <$name>" ;;
     library:*) command -v pkg-config && pkg-config --exists "$name" ;;
     fuzzer) clang -x c -fsanitize=fuzzer -o /dev/null - <<<'int LLVMFuzzerTestOneInput(void) { return 0; }' ;;
     keyring) ls /usr/share/keyrings/debian-archive-keyring.* ;;

@@ -10,7 +10,7 @@ from pathlib import Path
 from devtools.checkout import BUILD, RESULTS
 from devtools.results import Result, failed_programs, from_ctest, of_run
 from devtools.suites import Suite
-from devtools.transcript import CommandFailed, Transcript
+from devtools.transcript import CommandFailed, Transcript, environment
 
 # What these find is held against the machine's clock.
 _CLOCK = ("test_clock", "test_cpu_clock", "test_recorder", "test_server", "test_server_life", "test_stress")
@@ -40,19 +40,30 @@ def suites() -> list[Suite]:
 def _run(variant: _Variant, transcript: Transcript) -> Result:
     folder = BUILD / variant.name
     configure_c(folder, variant.compiler, transcript, f"-DFLAMELET_SANITIZE={variant.sanitize}")
-    transcript.check(["ninja", "-C", folder, "-j", str(os.cpu_count() or 1)])
-    report = RESULTS / f"{variant.name}.xml"
+    build_c(folder, transcript)
+    return run_ctest(variant.name, folder, transcript, tsan=variant.sanitize == "thread")
+
+
+def run_ctest(
+    suite: str, folder: Path, transcript: Transcript, *programs: str, tsan: bool = False, **variables: str
+) -> Result:
+    """The cmocka tests that are built in the folder, all or these programs, with these variables set.
+    tsan: they are with ThreadSanitizer."""
+    report = RESULTS / f"{suite}.xml"
     report.unlink(missing_ok=True)
     # Tests with threads need the two cores: one program at a time.
     command: list[str | Path] = ["ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error"]
     command += ["--output-junit", report]
     # The report is to hold the whole output, which ctest cuts otherwise.
     command += ["--test-output-size-passed", "10000000", "--test-output-size-failed", "10000000"]
-    if variant.sanitize == "thread":
+    if programs:
+        command += ["-R", _any_of(programs)]
+    if tsan:
         command = [*_tsan_wrapper(transcript), *command]
-    result = of_run(transcript.run(command), from_ctest(report))
+    env = environment(**variables)
+    result = of_run(transcript.run(command, env=env), from_ctest(report))
     failed = failed_programs(report)
-    return try_again(command, result, failed, transcript) if may_be_tried_again(failed) else result
+    return try_again(command, result, failed, transcript, env) if may_be_tried_again(failed) else result
 
 
 def may_be_tried_again(failed: Mapping[str, str]) -> bool:
@@ -63,10 +74,16 @@ def may_be_tried_again(failed: Mapping[str, str]) -> bool:
     )
 
 
-def try_again(command: Sequence[str | Path], result: Result, failed: Iterable[str], transcript: Transcript) -> Result:
+def try_again(
+    command: Sequence[str | Path],
+    result: Result,
+    failed: Iterable[str],
+    transcript: Transcript,
+    env: Mapping[str, str] | None = None,
+) -> Result:
     """Two more tries, as tests/py has for what neighbours on the machine may disturb. A pass is counted as late."""
     for _ in range(2):
-        if transcript.run([*command, "-R", f"^({'|'.join(failed)})$"]) == 0:
+        if transcript.run([*command, "-R", _any_of(failed)], env=env) == 0:
             return Result(result.passed + result.failed, 0, result.skipped, Counter(iter(failed)))
     return result
 
@@ -81,6 +98,15 @@ def configure_c(
     command: list[str | Path] = ["cmake", "-G", "Ninja", "-S", ".", "-B", folder, f"-DCMAKE_C_COMPILER={compiler}"]
     command += ["-DCMAKE_BUILD_TYPE=Debug", "-DFLAMELET_EXTENSION=OFF", "-DFLAMELET_TESTS=ON", "-DFLAMELET_WERROR=ON"]
     transcript.check([*command, *options], env=env)
+
+
+def _any_of(programs: Iterable[str]) -> str:
+    return f"^({'|'.join(programs)})$"
+
+
+def build_c(folder: Path, transcript: Transcript, *targets: str) -> None:
+    """What is configured in the folder, all or these targets. Raises CommandFailed."""
+    transcript.check(["ninja", "-C", folder, "-j", str(os.cpu_count() or 1), *targets])
 
 
 def _tsan_wrapper(transcript: Transcript) -> list[str]:

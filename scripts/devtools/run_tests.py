@@ -15,6 +15,7 @@ from devtools import (
     e2e_suites,
     generated_suites,
     lint_suites,
+    long_c_suites,
     long_suites,
     mutants_suites,
     next_suites,
@@ -40,7 +41,7 @@ _PARTS = {
 }
 # Parts that `all` leaves out.
 _MORE_PARTS = {
-    "long": "fuzzing, pytest under sanitizers, the benchmarks' tests",
+    "long": "fuzzing, arm64, pytest under sanitizers and debug builds, the benchmarks' tests",
     "generated": "programs made from seeds, against what an oracle says of them",
     "others": "the tests of CPython, greenlet and gevent, with flamelet started",
     "next": "the Python package on Debian's newest interpreters, in a chroot: needs root",
@@ -134,6 +135,7 @@ def _suites(machine: Machine, options: argparse.Namespace) -> list[Suite]:
         *e2e_suites.suites(machine),
         *lint_suites.suites(machine),
         *long_suites.suites(machine),
+        *long_c_suites.suites(),
         *generated_suites.suites(machine),
         *others_suites.suites(machine),
         *next_suites.suites(machine),

@@ -17,6 +17,16 @@ from typing import Any, NamedTuple
 PYTHON = (sys.executable,)
 FLAMELET = (str(Path(sys.executable).with_name("flamelet")),)
 LIMIT = 60.0  # seconds for what takes a moment, on a busy machine
+# What a whole run of the tests is made under, programs included (scripts/devtools/long_suites.py).
+_OF_THE_RUN = ("PYTHONMALLOC",)
+# A debug build shows warnings that others ignore: here it is to say what they say. The last one counts first.
+_AS_OTHERS_WARN = ",".join(
+    [
+        *(f"ignore::{name}Warning" for name in ("Deprecation", "PendingDeprecation", "Import", "Resource")),
+        "default::DeprecationWarning:__main__",
+    ]
+)
+_IS_DEBUG_BUILD = hasattr(sys, "gettotalrefcount")
 
 
 class Finished(NamedTuple):
@@ -42,7 +52,13 @@ class Finished(NamedTuple):
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """An environment in which nothing of the developer's own changes what programs do."""
-    ours = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "FLAMELET", "COLUMNS"))}
+    ours = {
+        name: value
+        for name, value in os.environ.items()
+        if name in _OF_THE_RUN or not name.startswith(("PYTHON", "FLAMELET", "COLUMNS"))
+    }
+    if _IS_DEBUG_BUILD:
+        ours["PYTHONWARNINGS"] = _AS_OTHERS_WARN
     return {**ours, "PYTHONDONTWRITEBYTECODE": "1", **(extra or {})}
 
 

@@ -1,7 +1,7 @@
 """devtools.c_suites: which failures get another try, and how that is counted."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import cast
 
 import pytest
@@ -20,7 +20,7 @@ class Runs:
         self.codes = list(codes)
         self.commands: list[list[str]] = []
 
-    def run(self, command: list[str]) -> int:
+    def run(self, command: list[str], env: Mapping[str, str] | None = None) -> int:
         self.commands.append(command)
         return self.codes.pop(0)
 
