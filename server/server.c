@@ -92,7 +92,13 @@ static const struct lws_protocols protocols[] = {
     {0},
 };
 
-/* The library's messages are for its developers; the program's stderr is not ours to fill. */
+/* The library's messages are for its developers; the program's stderr is not ours to fill. The level is the library's,
+ * not a context's, and another server's thread may be reading it: it is set once. */
+static void silence_library(void)
+{
+    lws_set_log_level(0, NULL);
+}
+
 static void create_context(struct fl_server *server)
 {
     static const lws_retry_bo_t life_signs = {.secs_since_valid_ping = PING_S, .secs_since_valid_hangup = HANGUP_S};
@@ -110,9 +116,10 @@ static void create_context(struct fl_server *server)
         .fd_limit_per_thread = DESCRIPTORS_MAX,
         .count_threads = 1,
     };
+    static pthread_once_t silenced = PTHREAD_ONCE_INIT;
     struct sigaction before, after;
 
-    lws_set_log_level(0, NULL);
+    pthread_once(&silenced, silence_library);
     /* Creating a context makes the whole process ignore SIGPIPE, first of all. How the program wants it is not ours to
      * say: it may even say it meanwhile. */
     sigaction(SIGPIPE, NULL, &before);
