@@ -16,6 +16,10 @@ target_compile_definitions(test_wire_vectors PRIVATE FL_VECTORS="${PROJECT_SOURC
 fl_c_test(test_server_auth flwire)
 fl_c_test(test_server_client flwire core_script)
 fl_c_test(test_server_request flwire)
+# Of the server's own sources the one that needs no network, with the other core.
+fl_c_test(test_schedule core_script)
+target_sources(test_schedule PRIVATE ${PROJECT_SOURCE_DIR}/server/schedule.c)
+target_include_directories(test_schedule PRIVATE ${PROJECT_SOURCE_DIR}/server)
 
 # Between processes.
 fl_c_test(test_discovery flwire)

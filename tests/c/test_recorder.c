@@ -1,7 +1,9 @@
 /* A recording that grows while the program runs: whatever is on disk at any moment is one. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -216,6 +218,22 @@ static void test_no_folder(void **state)
     snprintf(temporary, sizeof temporary, "%s/out.tmp", folder);
 }
 
+/* GIVEN a thread with a signal blocked and another not, WHEN it starts a recorder, THEN both are as before. */
+static void test_signals_stay_as_they_were(void **state)
+{
+    (void)state;
+    sigset_t one, before, after;
+    sigemptyset(&one);
+    sigaddset(&one, SIGUSR2);
+    assert_int_equal(pthread_sigmask(SIG_BLOCK, &one, &before), 0);
+    struct fl_recorder *recorder = start(1, 0);
+    pthread_sigmask(SIG_SETMASK, &before, &after);
+    assert_int_equal(sigismember(&after, SIGUSR2), 1);
+    assert_int_equal(sigismember(&after, SIGTERM), 0);
+    assert_int_equal(sigismember(&after, SIGINT), 0);
+    assert_int_equal(fl_recorder_stop(recorder, true), 0);
+}
+
 /* A file that is larger than it may be is as a disk that is full, but for the signal: that is blocked in our thread. */
 static int record_with_no_room(void)
 {
@@ -250,6 +268,7 @@ int main(void)
         TEST(test_a_limit),
         TEST(test_a_pause),
         TEST(test_no_folder),
+        TEST(test_signals_stay_as_they_were),
         /* In a child, which makes its own threads: there is none when it begins. */
         cmocka_unit_test_setup_teardown(test_no_room, make_folder, remove_folder),
     };
