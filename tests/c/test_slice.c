@@ -406,6 +406,29 @@ static void test_sums_by_function(void **state)
     assert_hold("query", 501, 500 * 20, 500 * 110 + 499 * 500 / 2 + 1000, 1000);
 }
 
+/* GIVEN a slot that another thread takes over before anybody has looked, THEN the sums are those of the new thread. */
+static void test_sums_are_of_one_thread(void **state)
+{
+    (void)state;
+    script_begin(&(struct fl_session_options){.threshold_ns = 100, .ended_threads = 1});
+    struct fl_thread *old = attach(1002), *other = attach(1003);
+    drive(old);
+    struct fl_task *hub = current_task(), *worker = spawn();
+    fl_task_set_hub(old, hub);
+    call("run"), busy(1), to(worker), call("job"), slice_of(300, "query", hub);
+    detach();
+    drive(other), busy(1), detach();
+    assert_ptr_equal(attach(1004), old);
+    hub = current_task(), worker = spawn();
+    fl_task_set_hub(old, hub);
+    call("run"), busy(1), to(worker), call("job"), slice_of(400, "render", hub);
+    look();
+    assert_null(hold("query"));
+    assert_non_null(hold("render"));
+    assert_int_equal(hold("render")->cpu, 400);
+    assert_int_equal(hold("render")->thread, atomic_load(&old->id));
+}
+
 /* GIVEN more functions than have a place of their own, THEN the rest is summed together. */
 static void test_sums_of_many_functions(void **state)
 {
@@ -483,6 +506,7 @@ int main(void)
         TEST(test_the_longest_are_kept),
         TEST(test_the_shadow_keeps_the_longest),
         TEST(test_sums_by_function),
+        TEST(test_sums_are_of_one_thread),
         TEST(test_sums_of_many_functions),
         TEST(test_the_call_that_switches_is_not_blamed),
         TEST(test_the_place_of_a_slice_that_lasts),
