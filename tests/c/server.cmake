@@ -23,6 +23,7 @@ target_include_directories(test_schedule PRIVATE ${PROJECT_SOURCE_DIR}/server)
 
 # Between processes.
 fl_c_test(test_discovery flwire)
+fl_c_test(test_fork_guard flserver)
 
 # Over a real network, with a real thread that is watched.
 fl_c_test(test_server flserver wire_reader ws_client live_core)
