@@ -14,10 +14,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from actors import Generated, Give, Greenlet, Left, Raised, Switch, Tries, Walk, World, parent_of, upwards
 from program import COROUTINE, PLAIN, SLOTS, Body, Function, Program, Step
 
 Path = tuple[str, ...]
-Walk = Generator[Any, Any, None]
 
 EXIT, CLOSE = 2, 3
 """Numbers of exceptions beside those that programs raise: GreenletExit and GeneratorExit."""
@@ -27,91 +27,6 @@ MAX_CALLS = 20_000
 
 class TooLong(Exception):
     """The program makes more calls than a test should."""
-
-
-class Raised(Exception):
-    """An exception of the program's. error: its number."""
-
-    def __init__(self, error: int) -> None:
-        super().__init__(error)
-        self.error = error
-
-
-class _Left(Exception):
-    """A `return` in a body."""
-
-
-class Give:
-    """The body yields."""
-
-
-@dataclass
-class Switch:
-    """To a greenlet, or to whom it leads to. raised: what is thrown into it."""
-
-    target: Greenlet
-    raised: Raised | None = None
-
-
-class Greenlet:
-    """own_label: what it has set, or got at its beginning. label: what is known of that. While profiling is off nothing
-    is; the label is found where it runs at the start, or (`found` is false) is switched to first."""
-
-    def __init__(self, parent: Greenlet | None, walk: Walk | None) -> None:
-        self.parent = parent
-        self.walk = walk
-        self.started = self.dead = False
-        self.stack: list[str] = []
-        self.own_label = self.label = 0
-        self.found = True
-        # What its group is counted by: the entry function, once it has entered one while profiling was on.
-        self.known: tuple[str, int] | None = None
-        self.home: tuple[str, int] | None = None
-
-
-def _parent_of(greenlet: Greenlet) -> Greenlet:
-    assert greenlet.parent, "only the main greenlet has none"
-    return greenlet.parent
-
-
-class Generated:
-    """A generator or coroutine of the program's."""
-
-    def __init__(self, key: str, walk: Walk) -> None:
-        self.key = key
-        self.walk = walk
-        self.state = "new"
-        self.delegate: Generated | None = None
-        self.tries = 0  # how many `try` and `with` it is in
-
-
-class _Tries:
-    """While a generator is in one `try` more."""
-
-    def __init__(self, own: Generated | None) -> None:
-        self._own = own
-
-    def __enter__(self) -> None:
-        if self._own:
-            self._own.tries += 1
-
-    def __exit__(self, *error: object) -> None:
-        if self._own:
-            self._own.tries -= 1
-
-
-@dataclass
-class World:
-    """What one thread of the program has."""
-
-    main: Greenlet
-    current: Greenlet
-    greenlets: list[Greenlet | None] = field(default_factory=lambda: [None] * SLOTS)
-    parents: list[Greenlet] = field(default_factory=list)
-    held: list[Greenlet] = field(default_factory=list)  # by who is parked in its switch() or throw()
-    n: list[Generated | None] = field(default_factory=lambda: [None] * SLOTS)
-    c: list[Generated | None] = field(default_factory=lambda: [None] * SLOTS)
-    all: list[Greenlet] = field(default_factory=list)
 
 
 @dataclass
@@ -262,10 +177,10 @@ class Oracle:
                 self._end(task)
                 if task is world.main:
                     return
-                raised, target = None, _parent_of(task)
+                raised, target = None, parent_of(task)
             except Raised as error:
                 self._end(task)
-                raised, target = None if error.error == EXIT else error, _parent_of(task)
+                raised, target = None if error.error == EXIT else error, parent_of(task)
             raised = self._arrive(target, raised)
 
     def _arrive(self, target: Greenlet, raised: Raised | None) -> Raised | None:
@@ -308,7 +223,7 @@ class Oracle:
         yield from self._body(function.body, function)
 
     def _body(self, body: Body, function: Function) -> Walk:
-        with suppress(_Left):
+        with suppress(Left):
             yield from self._steps(body, function, None)
 
     def _steps(self, body: Body, function: Function, own: Generated | None) -> Walk:
@@ -329,7 +244,7 @@ class Oracle:
             if left:
                 yield from self._delegate_to(self._new(number, left - 1), own)
             yield from self._steps(function.body, function, own)
-        except _Left:
+        except Left:
             pass
 
     def _resume(self, one: Generated, raised: Raised | None = None) -> Generator[Any, Any, bool]:
@@ -423,14 +338,14 @@ class Oracle:
         is_try = bool(catch or final)
         try:
             try:
-                with _Tries(own if is_try else None):
+                with Tries(own if is_try else None):
                     yield from self._steps(body, function, own)
             except Raised as raised:
                 if raised.error > 1 or not catch >> raised.error & 1:
                     raise
-                with _Tries(own):
+                with Tries(own):
                     yield from self._steps(handler, function, own)
-        except (Raised, _Left):
+        except (Raised, Left):
             yield from self._steps(final, function, own)
             raise
         else:
@@ -442,7 +357,7 @@ class Oracle:
 
     def _leave_step(self, step: Step, function: Function, own: Generated | None) -> Walk:
         yield from ()
-        raise _Left
+        raise Left
 
     def _slots(self, where: str) -> list[Generated | None]:
         return self._world.n if where == "n" else self._world.c
@@ -488,7 +403,7 @@ class Oracle:
                     break
                 yield from self._steps(step.bodies[0], function, own)
                 done += 1
-        except (Raised, _Left):
+        except (Raised, Left):
             yield from self._close(one)
             raise
         else:
@@ -560,7 +475,7 @@ class Oracle:
         one = self._world.greenlets[slot]
         if one:
             self._world.parents.append(self._parent(slot, parent))
-            if one not in _upwards(self._world.parents[-1]):
+            if one not in upwards(self._world.parents[-1]):
                 one.parent = self._world.parents[-1]
         yield from ()
 
@@ -576,7 +491,7 @@ class Oracle:
     def _labelled_step(self, step: Step, function: Function, own: Generated | None, name: int) -> Walk:
         before = self._set_label(name)
         try:
-            with _Tries(own):
+            with Tries(own):
                 yield from self._steps(step.bodies[0], function, own)
         finally:
             self._set_label(before)
@@ -588,7 +503,7 @@ class Oracle:
     def _off_step(self, step: Step, function: Function, own: Generated | None) -> Walk:
         self._on = False
         try:
-            with _Tries(own):
+            with Tries(own):
                 yield from self._steps(step.bodies[0], function, own)
         finally:
             self._start()
@@ -629,9 +544,3 @@ def _give_once() -> Walk:
 
 def _nothing() -> Walk:
     yield from ()
-
-
-def _upwards(greenlet: Greenlet | None) -> Iterable[Greenlet]:
-    while greenlet:
-        yield greenlet
-        greenlet = greenlet.parent
