@@ -1,11 +1,11 @@
 /** What needs more than the shop: a start in the middle, labels, and a thread that keeps the GIL. */
-import { Orders } from "../support/orders.ts";
+import { Program } from "../support/program.ts";
 import { expect, test } from "../support/test.ts";
 
-let orders: Orders;
+let orders: Program;
 
 test.beforeAll(async () => {
-  orders = await Orders.start();
+  orders = await Program.start(["python"], "orders.py");
 });
 test.afterAll(async () => {
   await orders.stop();
