@@ -116,6 +116,7 @@ def _parse() -> argparse.Namespace:
     mutants.add_argument("--count", metavar="N", help="how many (default 200)")
     mutants.add_argument("--seed", metavar="S", help="draw the same mutants again (default: others each time)")
     mutants.add_argument("--only", action="append", default=[], metavar="FILE", help="of this file alone; repeatable")
+    mutants.add_argument("--patience", metavar="S", help="leave out the slowest Python tests, after S seconds of them")
     mutants.add_argument("--resume", action="store_true", help="go on with the last run")
     mutants.add_argument("--survivors", action="store_true", help="try the last run's survivors again")
     return parser.parse_args()
@@ -123,7 +124,9 @@ def _parse() -> argparse.Namespace:
 
 def _for_mutants(options: argparse.Namespace) -> list[str]:
     given = [f"--jobs={options.jobs}", *(f"--only={file}" for file in options.only)]
-    given += [f"--{name}={value}" for name in ("count", "seed") if (value := getattr(options, name)) is not None]
+    given += [
+        f"--{name}={value}" for name in ("count", "seed", "patience") if (value := getattr(options, name)) is not None
+    ]
     return [*given, *(f"--{name}" for name in ("resume", "survivors") if getattr(options, name))]
 
 

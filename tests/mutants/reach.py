@@ -94,13 +94,13 @@ class Counting:
         return tests
 
     def _made_from(self, kind: str, file: str) -> str:
-        beside = [
+        helpers = [
             helper.relative_to(self._checkout).as_posix()
-            for helper in sorted((self._checkout / file).parent.iterdir())
-            if helper.is_file() and (not helper.name.startswith("test_") or helper.suffix not in (".c", ".py"))
+            for helper in sorted((self._checkout / "tests" / kind).rglob("*.[chp]*"))
+            if helper.suffix in (".c", ".h", ".py") and not helper.name.startswith("test_")
         ]
-        package = ("pyshim/flamelet", "tests/py/conftest.py") if kind == "py" else ()
-        return fingerprint(self._checkout, [*_SHIPPED, *package, *beside, file])
+        package = ("pyshim/flamelet",) if kind == "py" else ()
+        return fingerprint(self._checkout, [*_SHIPPED, *package, *helpers, file])
 
     def _make(self) -> None:
         self._tell("reach: building with counters")
@@ -176,7 +176,8 @@ class Counting:
         for row in ended.output.splitlines():
             if not row.startswith("{"):
                 continue
-            for part in json.loads(row)["files"]:
+            # What gcov complains about may follow on the same line.
+            for part in json.JSONDecoder().raw_decode(row)[0]["files"]:
                 name = part["file"].removeprefix(source)
                 if name.startswith(FOLDERS):
                     reached = (line["line_number"] for line in part["lines"] if line["count"] > 0)

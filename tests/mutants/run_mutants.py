@@ -58,6 +58,13 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=200, metavar="N", help="mutants (default 200)")
     parser.add_argument("--seed", type=int, metavar="S", help="draw the same mutants again (default: others each time)")
     parser.add_argument("--only", action="append", default=[], metavar="FILE", help="of this file alone; repeatable")
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=float("inf"),
+        metavar="S",
+        help="leave out Python tests after S seconds of them",
+    )
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="mutants at a time (default 2)")
     again = parser.add_mutually_exclusive_group()
     again.add_argument("--resume", action="store_true", help="go on with the last run, by its seed")
@@ -105,7 +112,7 @@ def _go_on(
         workspace = Workspace(root, root / "build" / "mutants" / f"worker-{number}", pythons)
         tell(f"worker {number}: building")
         workspace.prepare()
-        trial = Trial(workspace, reach, experience)
+        trial = Trial(workspace, reach, experience, options.patience)
         for mutant in queue.mutants():
             _try(mutant, workspace, trial, queue, results)
 

@@ -26,6 +26,7 @@ class Row:
     what: str
     killed: bool
     tests: int
+    left_out: int
     by: str
     how: str
     seconds: float
@@ -40,7 +41,8 @@ class Row:
         if self.killed:
             end = f"{self.how} {self.by}"
         else:
-            end = f"SURVIVED {self.tests} tests" if self.tests else "SURVIVED: no test reaches it"
+            some = f" ({self.left_out} more were left out)" if self.left_out else ""
+            end = f"SURVIVED {self.tests - self.left_out} tests{some}" if self.tests else "SURVIVED: no test reaches it"
         return f"{self.file}:{self.line} {self.function}: {self.what}: {end} ({self.seconds:.0f} s)"
 
 

@@ -94,6 +94,15 @@ def test_a_test_that_fails_anyway_kills_nothing(tiny: Path) -> None:
     assert {row["killed"] for row in rows} == {False}
 
 
+def test_patience_leaves_the_slowest_out(tiny: Path) -> None:
+    """GIVEN two Python tests that reach a mutant and do not look at it WHEN patience is over after the first THEN the
+    survivor says that one was left out."""
+    test = tiny / "tests" / "py" / "test_python.py"
+    test.write_text(test.read_text().replace('== b"45\\n"', "").replace("pass\n", "test_in_a_program()\n"))
+    _, rows = run(tiny, "--only", "ext.c", "--seed", "8", "--patience", "0")
+    assert [(row["killed"], row["tests"], row["left_out"]) for row in rows] == [(False, 2, 1)]
+
+
 def test_what_the_compiler_makes_the_same_is_no_mutant(tiny: Path) -> None:
     """GIVEN statements without an effect, and one that cannot be altered and still compile WHEN they are drawn THEN
     they are not counted."""

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 from processes import Ended, run
@@ -26,10 +27,12 @@ _SHORT = 3.0  # seconds; shorter C programs go before all others
 
 @dataclass(frozen=True)
 class Verdict:
-    """killed: by which test, and how: "failed", "crashed", "hung". tests: how many reach the statement."""
+    """killed: by which test, and how: "failed", "crashed", "hung". tests: how many reach the statement; left_out: so
+    many of these were too slow for our patience."""
 
     killed: bool
     tests: int
+    left_out: int = 0
     by: str = ""
     how: str = ""
 
@@ -76,7 +79,9 @@ class Experience:
 class Trial:
     """One worker's."""
 
-    def __init__(self, workspace: Workspace, reach: Reach, experience: Experience) -> None:
+    def __init__(self, workspace: Workspace, reach: Reach, experience: Experience, patience: float) -> None:
+        """patience: seconds of Python tests for a mutant, as they take with counters; the first are always run."""
+        self._patience = patience
         self._workspace = workspace
         self._reach = reach
         self._experience = experience
@@ -88,21 +93,26 @@ class Trial:
         # What tests reach is known for the newest Python alone.
         is_newest = python == self._workspace.pythons[0]
         tests = self._reach.of(mutant.statement) if is_newest else self._reach.of_files("py")
-        for group in self._groups(mutant, tests):
+        groups = self._groups(mutant, tests)
+        for group in groups:
             failure = self._run_c(group[0], python) if group[0].kind == "c" else self._run_python(group, python)
             if failure is not None:
                 self._experience.killed(mutant, failure.test)
-                return Verdict(True, len(tests), failure.test.name, failure.how)
-        return Verdict(False, len(tests))
+                return Verdict(True, len(tests), 0, failure.test.name, failure.how)
+        return Verdict(False, len(tests), len(tests) - sum(map(len, groups)))
 
     def _groups(self, mutant: Mutant, tests: Sequence[Test]) -> list[list[Test]]:
         """What is run at once, in its order: a C program, or all the Python tests."""
         ordered = self._experience.in_order(mutant, tests)
         short = [[test] for test in ordered if test.kind == "c" and test.seconds < _SHORT]
         long = [[test] for test in ordered if test.kind == "c" and test.seconds >= _SHORT]
-        python = [test for test in ordered if test.kind == "py"]
+        python = self._as_patience_has_it([test for test in ordered if test.kind == "py"])
         rest = [*long, python] if python else long
         return [*short, *sorted(rest, key=lambda group: sum(test.seconds for test in group))]
+
+    def _as_patience_has_it(self, tests: Sequence[Test]) -> list[Test]:
+        sums = accumulate(test.seconds for test in tests)
+        return [test for test, until in zip(tests, sums, strict=True) if test is tests[0] or until <= self._patience]
 
     def _run_c(self, test: Test, python: Python) -> _Failure | None:
         if not self._workspace.c.try_to_make(test.name):
