@@ -21,6 +21,7 @@ _SUITE = "sid"
 _TOOLS = ["gcc", "g++", "cmake", "ninja-build", "pkg-config", "ca-certificates"]
 _LIBRARIES = ["libwebsockets-dev", "libjansson-dev", "zlib1g-dev"]
 _PYTHONS = [f"python{version}{part}" for version in VERSIONS for part in ("", "-dev", "-venv")]
+_THEIR_TESTS = [f"libpython{version}-testsuite" for version in NEWEST]
 _FULL_VERSION = "import platform; print('this is', platform.python_version())"
 
 
@@ -46,7 +47,7 @@ def _run_benchmarks(machine: Machine, version: str, transcript: Transcript) -> R
 
 def flamelet(machine: Machine, version: str, transcript: Transcript) -> Venv:
     """The venv of this version, "3.14" for instance, with the tests' tools and flamelet in it."""
-    debian = Chroot(_FOLDER / "debian", _SUITE, [*_TOOLS, *_LIBRARIES, *_PYTHONS])
+    debian = Chroot(_FOLDER / "debian", _SUITE, [*_TOOLS, *_LIBRARIES, *_PYTHONS, *_THEIR_TESTS])
     major, minor = map(int, version.split("."))
     python = Python(Path(f"/usr/bin/python{version}"), (major, minor, 0), lacks="")
     # Not in the folder of the Debian: what is built stays when that is made anew.

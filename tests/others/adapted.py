@@ -1,6 +1,6 @@
-"""Tests that assert that nobody else is there: they are told so.
+"""Tests that assert that nobody else is there: they are told so. And such as kill the interpreter where anybody is.
 
-Only what these assertions ask is changed, in each setting alike; what the tests test is not.
+Of the former only what these assertions ask is changed, in each setting alike; what the tests test is not.
 """
 
 from __future__ import annotations
@@ -26,10 +26,14 @@ def ids_taken(suite: str, module: str) -> Iterator[None]:
         monitoring.free_tool_id(tool)
 
 
-def adapt(suite: str, module: str) -> None:
-    """Before the tests of a module begin."""
+def adapt(suite: str, module: str, *, on: bool) -> None:
+    """Before the tests of a module begin. on: flamelet is."""
     if (suite, module) == ("cpython", "test_monitoring"):
         _test_monitoring()
+    if on and sys.version_info >= (3, 15) and (suite, module) == ("cpython", "test_code"):
+        # None of those after it would run. It is a known difference.
+        deadly: Any = import_module("test.test_code").CodeTest.test_invalid_bytecode
+        deadly.__unittest_skip__, deadly.__unittest_skip_why__ = True, "kills the interpreter"
 
 
 def _test_monitoring() -> None:

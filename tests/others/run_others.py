@@ -52,8 +52,11 @@ def main() -> int:
     with ThreadPoolExecutor(options.jobs) as pool:
         run = partial(_run, settings=options.settings, known=listed.known)
         done = [one for many in pool.map(run, modules) for one in many]
-    if not options.names:
-        done += [Done(module, "left out", skipped=reason) for module, reason in listed.left_out.items()]
+    done += [
+        Done(module, "left out", skipped=reason)
+        for module, reason in listed.left_out.items()
+        if not options.names or _named(module, options.names)
+    ]
     unlisted = [] if options.names else _unlisted(listed)
     _print(done, unlisted, time.monotonic() - began)
     if options.report:

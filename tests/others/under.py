@@ -186,7 +186,7 @@ def main() -> None:
         watch.start()
     code: object = 0
     try:
-        adapted.adapt(suite, module)
+        adapted.adapt(suite, module, on=watch.on)
         RUN[suite](module)
     except SystemExit as error:
         code = error.code
