@@ -31,6 +31,18 @@ int fl_compat_code_slot_set(PyCodeObject *code, uint64_t word)
     return PyUnstable_Code_SetExtra((PyObject *)code, fl_compat_code_slot, (void *)(uintptr_t)word);
 }
 
+void fl_compat_code_slots_clear(PyCodeObject *code)
+{
+    struct fl_compat_code_extra *extra = code->co_extra;
+    if (!fl_compat_code_slot_direct || !extra)
+        return;
+    for (Py_ssize_t i = 0; i < extra->size; i++)
+        if (i != fl_compat_code_slot && extra->slots[i])
+            return;
+    code->co_extra = NULL;
+    PyMem_Free(extra); /* as CPython does it when the code is freed */
+}
+
 int fl_compat_code_slot_init(void)
 {
     if (slot_is_ours)

@@ -27,6 +27,9 @@
 int fl_compat_code_slot_init(void); /* 0, or -1 with an exception set */
 int fl_compat_code_slot_set(PyCodeObject *code, uint64_t word);
 
+/* The code is as if nobody had used its slots, unless somebody else does: then nothing is changed. */
+void fl_compat_code_slots_clear(PyCodeObject *code);
+
 /* In the child of a fork: what the slots hold are ids of the parent's session. The next fl_compat_code_slot_init()
  * takes another slot. */
 void fl_compat_code_slot_after_fork_in_child(void);

@@ -7,6 +7,7 @@
 #include "hash.h"
 #include "node.h"
 #include "polls.h"
+#include "sharing.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -115,7 +116,7 @@ static fl_code_word flags_of(const PyCodeObject *code)
         if (fl_asyncio_is_own_file(code->co_filename))
             flags |= FL_CODE_ASYNCIO;
     }
-    return flags | fl_polls_flag_of(code);
+    return flags | fl_polls_flag_of(code) | fl_sharing_flag_of(code);
 }
 
 fl_code_word fl_code_first_sight(PyCodeObject *code)

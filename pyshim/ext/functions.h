@@ -12,6 +12,7 @@ typedef uint64_t fl_code_word;
 #define FL_CODE_ASYNC   (1ull << 33) /* a coroutine or async generator: may begin or end a step of an asyncio task */
 #define FL_CODE_ASYNCIO (1ull << 34) /* asyncio's own: what it awaits names no wait */
 #define FL_CODE_POLL    (1ull << 35) /* may be where an event loop polls (polls.h) */
+#define FL_CODE_SHARES  (1ull << 36) /* gives functions to another interpreter (sharing.h) */
 
 /* First sight of a code object: copies its names and remembers the word. 0: memory is at its end. Leaves a set
  * exception as it is. */

@@ -1,11 +1,14 @@
 #include "hook_events.h"
 #include "polls.h"
+#include "sharing.h"
 
 void fl_hook_enter_other(struct fl_thread *thread, PyCodeObject *code, enum fl_entry entry)
 {
     struct fl_ext_thread *ext = fl_thread_cell.ext;
     fl_code_word word = fl_code_word_of(code);
     uint32_t function = (uint32_t)word;
+    if (word & FL_CODE_SHARES)
+        fl_sharing_begins(code);
     if (function == 0 && !(word & (FL_CODE_ASYNC | FL_CODE_POLL)))
         return;
     bool begins = (word & FL_CODE_ASYNC || entry == FL_ENTRY_THROW) && fl_asyncio_before(ext, entry);

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from test_api import answer
 
@@ -90,3 +93,50 @@ def test_a_program_with_some_of_them(write: Write, tmp_path: Path) -> None:
     assert (calls["round"], calls["counted"]) == (6, 12)
     assert "fib" not in calls
     assert not any(lost.values())
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="since 3.14 functions can be given to a subinterpreter")
+@pytest.mark.parametrize(
+    "start", ["", "flamelet.start()", "flamelet.start(builtins=True)", "flamelet.start(stdlib=False)"]
+)
+def test_functions_are_given_to_one(write: Write, tmp_path: Path, start: str) -> None:
+    # GIVEN functions that have run, and one that is running, in a program that is profiled, and in one that is not
+    result = answer(
+        write,
+        tmp_path,
+        f"""
+        {start or "pass"}
+        from concurrent import interpreters
+        def runs(): x = 1
+        def adds(a, b): return a + b
+        def applies(function, more): return function(1, 2) + more[0](2, 3)
+        def outer():
+            one.exec(runs)
+            return one.call(adds, 40, b=2)
+        def is_given(one):
+            if one is not None:
+                import concurrent.interpreters
+                return one
+            return 7
+        one = interpreters.create()
+        is_given(None)
+        for _ in range(3):
+            runs()
+            adds(1, 2)
+            applies(adds, (adds,))
+        # WHEN they are given to a subinterpreter: to be called, to run there, as arguments, in a queue
+        got = [outer(), outer(), one.call(is_given, None), one.call(applies, adds, (adds,))]
+        queue = interpreters.create_queue()
+        queue.put(adds)
+        got.append(queue.get()(1, 2))
+        one.exec(runs.__code__)
+        one.call_in_thread(runs).join()
+        one.close()
+        say([got, calls() if {bool(start)} else None])
+        """,
+    )
+    # THEN they do there what they do without flamelet, and their calls here are counted exactly
+    got, calls = result
+    assert got == [42, 42, 7, 8, 3]
+    if start:
+        assert (calls["runs"], calls["adds"], calls["applies"], calls["outer"]) == (3, 3 + 6 + 1, 3, 2)
