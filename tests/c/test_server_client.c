@@ -247,6 +247,74 @@ static void test_a_new_subscription_begins_anew(void **state)
     fl_client_fini(&client);
 }
 
+/* The next message, which must be an update; its body. The caller owns the message. */
+static const json_t *take_update(struct fl_client *client, json_t **message)
+{
+    *message = take(client);
+    assert_non_null(*message);
+    assert_string_equal(kind(*message), "flamelet/update");
+    return json_object_get(*message, "body");
+}
+
+/* GIVEN a client that wants to see one task's tree, THEN the task gets one at its next switch in, and it is told. */
+static void test_a_task_can_be_watched(void **state)
+{
+    (void)state;
+    struct fl_client client;
+    struct fl_task *worker = spawn(), *hub = current_task();
+    json_t *message;
+    char text[256];
+    script.session->options.task_trees = FL_TREES_WATCHED;
+    look(); /* the client has seen the tasks before it asks for one */
+    initialize(&client);
+    snprintf(text, sizeof text,
+             "{\"seq\":2,\"type\":\"request\",\"command\":\"flamelet/subscribe\",\"arguments\":"
+             "{\"what\":[\"tree\"],\"tree\":{\"of\":\"task\",\"task\":%u}}}",
+             atomic_load(&worker->id));
+    send_text(&client, text);
+    expect(&client, "flamelet/subscribe");
+    const json_t *body = take_update(&client, &message);
+    assert_null(json_object_get(body, "tree"));
+    json_decref(message);
+    to(worker), call("job"), wait_ms(2000), ret("job"), to(hub);
+    fl_client_tick(&client, now);
+    body = take_update(&client, &message);
+    const json_t *tree = json_object_get(body, "tree");
+    assert_int_equal(json_integer_value(json_object_get(tree, "task")), atomic_load(&worker->id));
+    json_decref(message);
+    fl_client_fini(&client);
+}
+
+/* GIVEN clients of which one wants the timeline, THEN it is read for that one, and told to it alone. */
+static void test_the_timeline_is_for_who_wants_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *what;
+        bool timeline;
+    } cases[] = {{"threads", false}, {"timeline", true}};
+    struct fl_task *worker = spawn(), *hub = current_task();
+    for (int i = 0; i < 2; i++) {
+        struct fl_client client;
+        json_t *message;
+        char text[256];
+        initialize(&client);
+        snprintf(
+            text, sizeof text,
+            "{\"seq\":2,\"type\":\"request\",\"command\":\"flamelet/subscribe\",\"arguments\":{\"what\":[\"%s\"]}}",
+            cases[i].what);
+        send_text(&client, text);
+        expect(&client, "flamelet/subscribe");
+        expect(&client, "flamelet/update");
+        to(worker), wait_ms(1000), to(hub), wait_ms(1000);
+        fl_client_tick(&client, now);
+        const json_t *timeline = json_object_get(take_update(&client, &message), "timeline");
+        assert_int_equal(timeline != NULL, cases[i].timeline);
+        json_decref(message);
+        fl_client_fini(&client);
+    }
+}
+
 static void test_nothing_new_is_not_told(void **state)
 {
     (void)state;
@@ -460,6 +528,8 @@ int main(void)
         TEST(test_a_slow_client_gets_fewer_updates),
         TEST(test_clients_at_the_same_place_share_one_picture),
         TEST(test_a_new_subscription_begins_anew),
+        TEST(test_a_task_can_be_watched),
+        TEST(test_the_timeline_is_for_who_wants_it),
         TEST(test_nothing_new_is_not_told),
         TEST(test_sizes),
         TEST(test_binary_messages_are_refused),

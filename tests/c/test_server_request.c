@@ -35,6 +35,34 @@ static void test_initialize(void **state)
     assert_int_equal(request.protocol_max, 3);
 }
 
+#define INITIALIZE(arguments)                                                                                          \
+    "{\"seq\":3,\"type\":\"request\",\"command\":\"initialize\",\"arguments\":{\"token\":\"abc\"," arguments "}}"
+#define PROTOCOL ",\"protocol\":{\"min\":1,\"max\":3}"
+
+static void test_initialize_with_wrong_arguments(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *name;
+    } cases[] = {
+        {INITIALIZE("\"adapterID\":\"gdb\"" PROTOCOL), "adapterID"},
+        {INITIALIZE("\"adapterID\":7" PROTOCOL), "adapterID"},
+        {INITIALIZE("\"clientID\":\"x\"" PROTOCOL), "adapterID"},
+        {INITIALIZE("\"adapterID\":\"flamelet\",\"clientID\":7" PROTOCOL), "clientID"},
+        {INITIALIZE("\"adapterID\":\"flamelet\",\"clientName\":null" PROTOCOL), "clientName"},
+        {INITIALIZE("\"adapterID\":\"flamelet\""), "protocol"},
+        {INITIALIZE("\"adapterID\":\"flamelet\",\"protocol\":{\"min\":1}"), "protocol"},
+        {INITIALIZE("\"adapterID\":\"flamelet\",\"protocol\":{\"min\":2,\"max\":1}"), "protocol"},
+        {INITIALIZE("\"adapterID\":\"flamelet\",\"protocol\":{\"min\":-1,\"max\":1}"), "protocol"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(parse(cases[i].text), FL_REQUEST_REFUSED);
+        assert_int_equal(refusal.id, FL_REFUSED_ARGUMENT);
+        assert_int_equal(strncmp(refusal.text, cases[i].name, strlen(cases[i].name)), 0);
+        assert_string_equal(request.token, "abc"); /* who may not be told anything is told so first */
+    }
+}
+
 static void test_subscribe_has_defaults(void **state)
 {
     (void)state;
@@ -153,6 +181,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_initialize),
+        cmocka_unit_test(test_initialize_with_wrong_arguments),
         cmocka_unit_test(test_subscribe_has_defaults),
         cmocka_unit_test(test_subscribe_with_everything),
         cmocka_unit_test(test_wrong_arguments_are_named),
