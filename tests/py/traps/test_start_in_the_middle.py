@@ -156,6 +156,35 @@ def test_a_start_while_another_thread_has_parked_greenlets(both: Both) -> None:
     assert {row.name for row in seen.snapshot.threads} == {"MainThread", "second"}
 
 
+@trap(3)
+def test_a_start_while_many_threads_have_parked_greenlets(both: Both) -> None:
+    # GIVEN forty threads with a parked greenlet each, and a start on the first thread
+    seen = both(
+        """
+        from tools import *
+        from greenlet import getcurrent, greenlet
+        ready, go = threading.Barrier(41), threading.Event()
+        def other():
+            own = getcurrent()
+            task = greenlet(outer); task.switch(own)
+            ready.wait(); go.wait()
+            task.switch()
+        def outer(own): own.switch(); leaf()
+        def leaf(): pass
+        threads = [threading.Thread(target=other) for _ in range(40)]
+        for thread in threads: thread.start()
+        ready.wait()
+        start()
+        go.set()
+        for thread in threads: thread.join()
+        stop()
+        """
+    )
+    # THEN each greenlet is known, is parked where it was, and goes on there
+    assert seen.paths()["outer", "leaf"] == 40
+    assert [(task.state, task.switches) for task in seen.tasks("outer")] == [("ended", 1)] * 40
+
+
 @trap(4)
 def test_a_parked_endless_loop_that_is_never_entered_again(both: Both) -> None:
     # GIVEN workers whose one call began before the start, and goes on for ever
