@@ -2,7 +2,12 @@
 #include "error.h"
 
 #include <signal.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
+
+/* At most a second, where nobody gets a processor. */
+enum { GONE_TRIES = 10000, GONE_WAIT_NS = 20000 };
 
 int fl_background_init(struct fl_background *background)
 {
@@ -29,6 +34,14 @@ void fl_background_fini(struct fl_background *background)
     pthread_mutex_destroy(&background->lock);
 }
 
+static void *begin(void *argument)
+{
+    struct fl_background *background = argument;
+
+    atomic_store(&background->tid, (int)syscall(SYS_gettid));
+    return background->body(background->argument);
+}
+
 int fl_background_start(struct fl_background *background, size_t stack, void *(*body)(void *), void *argument)
 {
     pthread_attr_t attributes;
@@ -40,7 +53,9 @@ int fl_background_start(struct fl_background *background, size_t stack, void *(*
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     background->ends = false;
-    background->runs = pthread_create(&background->thread, &attributes, body, argument) == 0;
+    background->body = body;
+    background->argument = argument;
+    background->runs = pthread_create(&background->thread, &attributes, begin, background) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return background->runs ? 0 : FL_ESYSTEM;
@@ -60,6 +75,8 @@ void fl_background_join(struct fl_background *background)
         return;
     pthread_join(background->thread, NULL);
     background->runs = false;
+    for (int i = 0; i < GONE_TRIES && syscall(SYS_tgkill, getpid(), atomic_load(&background->tid), 0) == 0; i++)
+        nanosleep(&(struct timespec){.tv_nsec = GONE_WAIT_NS}, NULL);
 }
 
 bool fl_background_wait_until(struct fl_background *background, uint64_t due)

@@ -8,6 +8,7 @@
 #define FL_BACKGROUND_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,9 @@ struct fl_background {
     bool ends;
     bool runs; /* there is a thread to join: of whoever starts and ends it */
     pthread_t thread;
+    void *(*body)(void *);
+    void *argument;
+    atomic_int tid; /* of the thread, to the system */
 };
 
 /* In memory of the caller. Returns 0 or FL_ENOMEM. */
@@ -33,7 +37,8 @@ int fl_background_start(struct fl_background *background, size_t stack, void *(*
 /* Asks the thread to end: fl_background_wait_until() returns false from now on. Any thread. */
 void fl_background_ask_to_end(struct fl_background *background);
 
-/* Waits until the thread, which was asked to end, has. None runs: no-op. */
+/* Waits until the thread, which was asked to end, has, and until the system does not count it any more: that may be
+ * some microseconds later, and CPython looks. None runs: no-op. */
 void fl_background_join(struct fl_background *background);
 
 /* In the thread: sleeps until `due`, ns of CLOCK_MONOTONIC. False: it is to end, at once. */

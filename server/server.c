@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,8 +22,6 @@ enum {
     PING_S = 30,          /* a websocket that is silent for so long is asked, */
     HANGUP_S = 60,        /* and closed when it does not answer */
     DESCRIPTORS_MAX = FL_GUARDED_MAX,
-    PAUSE_TRIES = 1000, /* waits of PAUSE_NS for a thread that has ended to be gone */
-    PAUSE_NS = 20000,
 };
 
 /* Protocol 0 gets everything that is no websocket; the listener needs a name of its own. */
@@ -234,7 +231,6 @@ static void *serve(void *argument)
     struct fl_server *server = argument;
 
     pthread_setname_np(pthread_self(), "flamelet");
-    atomic_store(&server->tid, (int)syscall(SYS_gettid));
     if (!atomic_load(&server->listens) &&
         (!fl_background_wait_until(&server->thread, server->due) || open_port(server) != 0))
         return NULL;
@@ -346,9 +342,6 @@ void fl_server_pause(struct fl_server *server)
     if (!server || atomic_load(&server->guard.orphaned) || atomic_exchange(&server->pausing, true))
         return;
     end_thread(server);
-    /* A thread that has been joined is still counted for some microseconds. */
-    for (int i = 0; i < PAUSE_TRIES && syscall(SYS_tgkill, getpid(), atomic_load(&server->tid), 0) == 0; i++)
-        sleep_until(fl__monotonic_ns() + PAUSE_NS);
 }
 
 int fl_server_resume(struct fl_server *server)

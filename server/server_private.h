@@ -24,7 +24,6 @@ struct fl_server {
     atomic_bool listens;  /* set by the thread, or before there is one: context, vhost and port hold from then on */
     atomic_bool stopping; /* set by fl_server_stop() */
     atomic_bool pausing;  /* set by fl_server_pause() */
-    atomic_int tid;       /* of the thread, to the system */
     struct fl_fork_guard guard;
 
     struct fl_service service;

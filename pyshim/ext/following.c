@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-enum { ROWS = 65535, AFTER_MS = 1000 };
+enum { ROWS = 65535, AFTER_MS = 1000, LOOKS_MAX = 10000 };
 
 /* A child; written by itself, read by its ancestors. */
 struct row {
@@ -30,6 +31,10 @@ static struct {
     char *runtime;                    /* owned; for discovery.h */
     char *program, *python, *version; /* owned */
     PyObject *after_child;            /* owned; called by multiprocessing in its children */
+
+    /* Between a fork and its end. */
+    PyFrameObject *forking; /* owned: that called it */
+    unsigned looks;         /* so often it was looked whether it is over */
 
     /* Of a child. */
     pid_t own_pid;
@@ -88,11 +93,44 @@ PyObject *fl_following_before_fork(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+static void resume(void)
+{
+    fl_serving_resume();
+    fl_live_recording_resume();
+}
+
+/* Called by the interpreter between two instructions: the fork is over where these are of the frame that forked.
+ * Before, they are of what the program registered with os.register_at_fork(). */
+static int resume_behind_fork(void *unused)
+{
+    (void)unused;
+    if (!following.forking)
+        return 0; /* one of two calls, of forks that followed each other at once */
+    if (PyEval_GetFrame() != following.forking && ++following.looks < LOOKS_MAX &&
+        Py_AddPendingCall(resume_behind_fork, NULL) == 0)
+        return 0;
+    Py_CLEAR(following.forking);
+    resume();
+    return 0;
+}
+
+/* CPython counts the process's threads before this is called, or after it (3.13), and warns of more than one. So ours
+ * begin when the interpreter goes on behind the fork. Where another thread than the main one forks, there are two in
+ * any case, and the main one, which alone makes pending calls, may be busy. */
 PyObject *fl_following_after_fork_in_parent(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
-    fl_serving_resume();
-    fl_live_recording_resume();
+    PyFrameObject *forking = PyEval_GetFrame();
+    if (!FL_HAVE_MONITORING || syscall(SYS_gettid) != getpid() || !forking) {
+        resume();
+        Py_RETURN_NONE;
+    }
+    Py_XSETREF(following.forking, (PyFrameObject *)Py_NewRef(forking));
+    following.looks = 0;
+    if (Py_AddPendingCall(resume_behind_fork, NULL) != 0) {
+        Py_CLEAR(following.forking);
+        resume();
+    }
     Py_RETURN_NONE;
 }
 

@@ -152,13 +152,13 @@ def test_children_of_multiprocessing(write: Write, tmp_path: Path, method: str) 
 
 
 def test_children_of_children_and_of_threads(write: Write, tmp_path: Path) -> None:
-    # GIVEN a child that forks, in a thread, warnings being errors
+    # GIVEN a child that forks, in a thread, all warnings being shown
     write(
         "program.py",
         WORK
         + """
     import threading, warnings
-    warnings.simplefilter("error")
+    warnings.simplefilter("always")
     def child():
         if os.fork() == 0:
             grandchild()

@@ -130,13 +130,15 @@ def test_a_disk_that_fills_up(write: Write, tmp_path: Path) -> None:
 
 
 def test_forks_of_a_recorded_program_are_quiet(write: Write, tmp_path: Path) -> None:
-    # GIVEN a program that forks again and again, while warnings are errors
+    # GIVEN a program that forks again and again, all warnings being shown
     write(
         "program.py",
         """
         import os, time, warnings
-        warnings.simplefilter("error")
+        warnings.simplefilter("always")
         def child(): os._exit(0)
+        def hook(): sorted(map(str, range(10)))
+        os.register_at_fork(before=hook, after_in_parent=hook, after_in_child=hook)
         for _ in range(30):
             pid = os.fork()
             if pid == 0: child()
