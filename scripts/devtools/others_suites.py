@@ -16,7 +16,8 @@ def suites(machine: Machine) -> list[Suite]:
     pythons = machine.pythons.values()
     here = [Suite("others", f"others-{python.minor}", partial(_run, machine, python)) for python in pythons]
     newest = [
-        Suite("next", f"others-next-{version}", partial(_run_next, machine, version)) for version in next_suites.NEWEST
+        Suite("others", f"others-next-{version}", partial(_run_next, machine, version))
+        for version in next_suites.NEWEST
     ]
     return [*here, *newest]
 
