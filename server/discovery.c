@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { FILE_MAX = 16384, NAME_MAX_LENGTH = 32, START_TIME_FIELD = 22 };
@@ -24,11 +23,27 @@ struct process {
     json_t *of; /* what the texts belong to; NULL for this process */
 };
 
+/* When the system began, in whole seconds since the epoch: the same number for all processes, so that their starts can
+ * be compared. 0 where it does not say. */
+static uint64_t start_of_system(void)
+{
+    char *line = NULL;
+    size_t room = 0;
+    uint64_t seconds = 0;
+    FILE *file = fopen("/proc/stat", "re");
+    while (file && getline(&line, &room, file) > 0)
+        if (strncmp(line, "btime ", 6) == 0)
+            seconds = strtoull(line + 6, NULL, 10);
+    free(line);
+    if (file)
+        (void)fclose(file);
+    return seconds;
+}
+
 /* Seconds since the epoch at which this process began; 0 where the system does not say. */
 static double start_of_process(void)
 {
     char text[1024];
-    struct timespec now, up;
     int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return 0;
@@ -40,10 +55,11 @@ static double start_of_process(void)
     for (int field = 2; at && field < START_TIME_FIELD; field++)
         at = strchr(at + 1, ' ');
     long rate = sysconf(_SC_CLK_TCK);
-    if (!at || rate <= 0 || clock_gettime(CLOCK_REALTIME, &now) != 0 || clock_gettime(CLOCK_BOOTTIME, &up) != 0)
+    uint64_t booted = start_of_system();
+    if (!at || rate <= 0 || booted == 0)
         return 0;
-    double booted = (double)(now.tv_sec - up.tv_sec) + (double)(now.tv_nsec - up.tv_nsec) / 1e9;
-    return booted + (double)strtoull(at + 1, NULL, 10) / (double)rate;
+    /* In whole milliseconds: what is read back from a file is the same number. */
+    return (double)(booted * 1000 + strtoull(at + 1, NULL, 10) * 1000 / (uint64_t)rate) / 1000;
 }
 
 /* Whether this folder, made where it is missing, is the user's alone. */
@@ -58,7 +74,7 @@ static bool is_private(const char *folder)
 /* Seconds with three places, whatever the program's locale says. */
 static void add_seconds(struct fl_buffer *out, const char *name, double seconds)
 {
-    uint64_t ms = seconds > 0 ? (uint64_t)(seconds * 1000) : 0;
+    uint64_t ms = seconds > 0 ? (uint64_t)(seconds * 1000 + 0.5) : 0;
     fl_json_key(out, name);
     fl_json_unsigned(out, ms / 1000);
     const char places[] = {'.', (char)('0' + ms / 100 % 10), (char)('0' + ms / 10 % 10), (char)('0' + ms % 10), '\0'};

@@ -92,7 +92,7 @@ def _wait(process: subprocess.Popen[bytes], outcomes: Path, limit: float) -> int
     told, since = 0, time.monotonic()
     while time.monotonic() - since < limit:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            return process.wait(_LOOK)
+            return process.wait(min(_LOOK, limit))
         if outcomes.exists() and (size := outcomes.stat().st_size) != told:
             told, since = size, time.monotonic()
     return None
