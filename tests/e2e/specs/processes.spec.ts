@@ -53,7 +53,9 @@ test("GIVEN two forked workers WHEN one is chosen in the menu THEN the page show
 
   // AND by the keyboard back to where it began
   await view.get("process-button").focus();
-  await view.press("Enter", "Home");
+  await view.press("Enter");
+  await expect(view.get("processes").locator("[aria-current]")).toBeFocused();
+  await view.press("Home");
   await page.screenshot({ path: "shots/processes-menu.png" });
   await view.press("Enter");
   await expect(view.get("program")).toContainText(`${workers.pid}`);
