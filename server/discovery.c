@@ -59,7 +59,8 @@ static double start_of_process(void)
     if (!at || rate <= 0 || booted == 0)
         return 0;
     /* In whole milliseconds: what is read back from a file is the same number. */
-    return (double)(booted * 1000 + strtoull(at + 1, NULL, 10) * 1000 / (uint64_t)rate) / 1000;
+    uint64_t ms = booted * 1000 + strtoull(at + 1, NULL, 10) * 1000 / (uint64_t)rate;
+    return (double)ms / 1000;
 }
 
 /* Whether this folder, made where it is missing, is the user's alone. */
